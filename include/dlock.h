@@ -3278,6 +3278,19 @@ dlock_status_t dlock_delivery_ack(const struct dlock_held_t *held,
                                   struct dlock_error_t *error);
 
 /**
+ * The jobs of `count` deliveries of the queue are done, 0 to DLOCK_BATCH_MAX: removes them from it, by one request for each 100.
+ * `helds` is an array of as many. `out_acked`, of as many flags, gets of each whether it is done; false when it was ended before or was
+ * lost: then the job comes again, or has come to another worker, of which nothing was touched. It stays as it was after an error, and
+ * may be NULL. DLOCK_INVALID_ARGUMENT when one is no delivery of this queue and client, and then all are held as before. Other errors as
+ * dlock_delivery_ack(): the deliveries are over all the same, and the jobs may come again. Each hold is freed as before.
+ */
+dlock_status_t dlock_queue_ack_many(const struct dlock_queue_t *queue,
+                                    const struct dlock_held_t *const *helds,
+                                    size_t count,
+                                    bool *out_acked,
+                                    struct dlock_error_t *error);
+
+/**
  * The job is not done: puts it back, due again after `delay_ms`, 0 to 100 years, or with -1 at once at the place that it had. When
  * it was delivered as often as it may be, it is dead. `reason` is text of `reason_len` bytes, of which 1024 are kept for the dead
  * list; it may be NULL when there is none. Errors as dlock_delivery_ack(); with DLOCK_INVALID_ARGUMENT, for the delay and for a

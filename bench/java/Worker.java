@@ -114,18 +114,14 @@ public final class Worker {
         };
     }
 
-    /** The same of a batch, whose jobs are ended at the same time. */
+    /** The same of a batch. */
     private static LongSupplier jobBatches(Client client) {
         DistributedQueue queue = client.queue("bench");
         List<NewJob> batch = Collections.nCopies(Callers.JOBS, NewJob.of(Callers.PAYLOAD));
         return () -> {
             queue.putMany(batch);
             try {
-                List<Delivery> taken = queue.takeMany(Callers.JOBS, null);
-                List<CompletableFuture<?>> ends = new ArrayList<>();
-                taken.forEach(delivery -> ends.add(delivery.ackAsync()));
-                ends.forEach(CompletableFuture::join);
-                return taken.size();
+                return Collections.frequency(queue.ackMany(queue.takeMany(Callers.JOBS, null)), true);
             } catch (InterruptedException interrupted) {
                 throw new IllegalStateException(interrupted);
             }

@@ -79,7 +79,7 @@ function jobs() {
   };
 }
 
-// The same of a batch, whose jobs are ended at the same time.
+// The same of a batch.
 function job_batches() {
   const queue = client.queue("bench");
   const payloads = new Array(JOBS).fill(PAYLOAD);
@@ -87,9 +87,8 @@ function job_batches() {
     let done = 0;
     while (performance.now() < end) {
       await queue.putMany(payloads);
-      const deliveries = await queue.takeMany(JOBS);
-      await Promise.all(deliveries.map((delivery) => delivery.ack()));
-      done += deliveries.length;
+      const acked = await queue.ackMany(await queue.takeMany(JOBS));
+      done += acked.filter(Boolean).length;
     }
     return done;
   };

@@ -66,16 +66,14 @@ def jobs(client: libdlock.aio.Client) -> tasks.Work:
 
 
 def job_batches(client: libdlock.aio.Client) -> tasks.Work:
-    """The same of a batch, whose jobs are ended at the same time."""
+    """The same of a batch."""
     queue = client.queue("bench")
 
     async def work(end: float) -> int:
         done = 0
         while time.monotonic() < end:
             await queue.put_many([PAYLOAD] * JOBS)
-            deliveries = await queue.take_many(JOBS)
-            await asyncio.gather(*(delivery.ack() for delivery in deliveries))
-            done += len(deliveries)
+            done += sum(await queue.ack_many(await queue.take_many(JOBS)))
         return done
 
     return work

@@ -15,7 +15,7 @@ use crate::limit::{Decision, RateLimiter};
 pub use crate::lock::all::Members;
 use crate::lock::{AcquireOptions, Held, HeldAll, Lock, LockAll};
 pub use crate::name::name_from_utf8;
-use crate::queue::{ConsumeOptions, Delivery};
+use crate::queue::{ConsumeOptions, Delivery, Queue};
 use crate::rw_lock::{RwHeld, RwLockSide};
 use crate::semaphore::{self, Permits, Semaphore};
 
@@ -299,6 +299,14 @@ pub fn delivery_key(delivery: &Delivery) -> &str {
 /// As [`Delivery::ack`].
 pub async fn ack(delivery: &Delivery) -> Result<()> {
     delivery.ack_shared().await
+}
+
+/// As [`Queue::ack_many`], of deliveries that the host may still look at.
+///
+/// # Cancel safety
+/// As [`Queue::ack_many`].
+pub async fn ack_many(queue: &Queue, deliveries: &[&Delivery]) -> Vec<Result<()>> {
+    queue.ack_each(deliveries).await
 }
 
 /// As [`Delivery::nack_after`], or without a delay [`Delivery::nack`], of one that the host may still look at.

@@ -2,12 +2,14 @@
 
 use std::ffi::{c_char, c_void};
 
-use libdlock_bridge::ops;
+use libdlock::Result;
+use libdlock_bridge::{Handle, ops};
 
 use crate::call::call;
-use crate::error::{dlock_error_t, dlock_status_t};
+use crate::error::{dlock_error_t, dlock_status_t, refuse, refuse_for};
 use crate::out::sized_out;
-use crate::queue::DLOCK_JOB_ID_SIZE;
+use crate::queue::{DLOCK_JOB_ID_SIZE, dlock_queue_t};
+use crate::snowflake::DLOCK_BATCH_MAX;
 use crate::text::{self, fill};
 use crate::types::{dlock_held_t, id, wait};
 
@@ -73,6 +75,49 @@ pub unsafe extern "C" fn dlock_delivery_job(
 pub unsafe extern "C" fn dlock_delivery_ack(held: *const dlock_held_t, error: *mut dlock_error_t) -> dlock_status_t {
     // SAFETY: the caller's promise, see the header.
     unsafe { call("dlock_delivery_ack", error, |state| state.wait(ops::delivery_ack(state, id(held)), None)) }
+}
+
+/// The jobs of `count` deliveries of the queue are done, 0 to DLOCK_BATCH_MAX: removes them from it, by one request for each 100.
+/// `helds` is an array of as many. `out_acked`, of as many flags, gets of each whether it is done; false when it was ended before or was
+/// lost: then the job comes again, or has come to another worker, of which nothing was touched. It stays as it was after an error, and
+/// may be NULL. DLOCK_INVALID_ARGUMENT when one is no delivery of this queue and client, and then all are held as before. Other errors as
+/// dlock_delivery_ack(): the deliveries are over all the same, and the jobs may come again. Each hold is freed as before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_queue_ack_many(
+    queue: *const dlock_queue_t,
+    helds: *const *const dlock_held_t,
+    count: usize,
+    out_acked: *mut bool,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_queue_ack_many";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let helds = helds_at(helds, count, op)?;
+            let answers = state.wait(ops::queue_ack_many(state, id(queue), helds), None)?.0;
+            if !out_acked.is_null() {
+                // SAFETY: writable for `count` flags by the caller's promise.
+                out_acked.copy_from_nonoverlapping(answers.as_ptr(), answers.len());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The handles at `helds`.
+///
+/// # Safety
+/// `helds` is readable for `count` pointers.
+unsafe fn helds_at(helds: *const *const dlock_held_t, count: usize, op: &'static str) -> Result<Vec<Handle>> {
+    if count > DLOCK_BATCH_MAX {
+        return Err(refuse_for(op, format_args!("a batch of {count} deliveries is out of range"), "0 to 1000000"));
+    }
+    if count > 0 && helds.is_null() {
+        return Err(refuse(op, format!("helds is NULL with a count of {count}")));
+    }
+    // SAFETY: the caller's promise.
+    Ok((0..count).map(|at| id(unsafe { helds.add(at).read_unaligned() })).collect())
 }
 
 /// The job is not done: puts it back, due again after `delay_ms`, 0 to 100 years, or with -1 at once at the place that it had. When

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -265,6 +266,22 @@ public:
         });
         for (std::size_t at = 0; came && at < count; at++) all.push_back(delivery::adopt(taken[at]));
         return all;
+    }
+
+    /// The jobs of these deliveries are done: removes them from the queue, by one request for each 100. Of each whether it is
+    /// done; false when it was ended before or was lost: then the job comes again, or has come to another worker, of which
+    /// nothing was touched. Throws dlock::invalid_argument when one is of another queue or client, and then all are held as
+    /// before.
+    // NOLINTNEXTLINE(modernize-use-nodiscard): a call for its effect
+    std::vector<bool> ack_many(const std::vector<delivery>& deliveries) {
+        std::vector<const dlock_held_t*> helds;
+        helds.reserve(deliveries.size());
+        for (const auto& each : deliveries) helds.push_back(each.get());
+        const auto acked = std::make_unique<bool[]>(helds.size());
+        detail::check([&](auto* cause) {
+            return dlock_queue_ack_many(queue_.get(), helds.data(), helds.size(), acked.get(), cause);
+        });
+        return {acked.get(), acked.get() + helds.size()};
     }
 
     /// Removes a job that waits; false when no job with this id does. Throws dlock::not_held when it is being done.

@@ -122,6 +122,12 @@ impl Environment {
     }
 
     #[napi(catch_unwind)]
+    pub fn queue_ack_many(&self, id: i64, queue: Given, helds: Vec<Given>) -> Answer<Given> {
+        let helds = helds.into_iter().map(handle).collect();
+        self.submit("queueAckMany", id, |state| ops::queue_ack_many(state, handle(queue), helds))
+    }
+
+    #[napi(catch_unwind)]
     pub fn delivery_ack(&self, id: i64, held: Given) -> Answer<Given> {
         self.submit("deliveryAck", id, |state| ops::delivery_ack(state, handle(held)))
     }

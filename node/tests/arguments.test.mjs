@@ -563,6 +563,8 @@ const queueCalls = (client, idle, queue, delivery, consumer) => ({
   "Queue.take(waitMs)": (x) => queue.take({ waitMs: x }),
   "Queue.take(signal)": (x) => queue.take({ signal: x }),
   "Queue.takeMany(most)": (x) => queue.takeMany(x),
+  "Queue.ackMany(deliveries)": (x) => queue.ackMany(x),
+  "Queue.ackMany(delivery)": (x) => queue.ackMany([x]),
   "Queue.takeMany(options)": (x) => queue.takeMany(1, x),
   "Queue.deliveries(options)": (x) => queue.deliveries(x),
   "Queue.deliveries(signal)": (x) => queue.deliveries({ signal: x }),

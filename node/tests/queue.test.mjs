@@ -124,9 +124,13 @@ onBothBackends((context) => {
     const done = [];
     for (let taken; (taken = await queue.takeMany(100, { waitMs: 0 })).length > 0;) {
       for (const delivery of taken) done.push(textOf(delivery));
-      await Promise.all(taken.map((delivery) => delivery.ack()));
+      await taken[1].ack();
+      const acked = await queue.ackMany(new Set(taken));
+      assert.deepEqual(acked, taken.map((_, at) => at !== 1));
+      assert.ok(taken.every(({ ended, valid }) => ended && !valid));
     }
     assert.deepEqual(done, jobs);
+    assert.deepEqual(await queue.ackMany([]), []);
     const mixed = new Set([{ payload: "b", id: "b", priority: -1 }, Buffer.from("a"), { payload: "b", id: "b" }]);
     assert.deepEqual(
       (await queue.putMany(mixed)).map(({ isNew }) => isNew),
@@ -240,6 +244,17 @@ onBothBackends((context) => {
     assert.deepEqual([error.retryable, error.family, error.object], [true, "UNAVAILABLE", queue.name]);
     await (await queue.take()).ack();
     await queue.put("y");
+  });
+
+  it("acknowledges together what is of one queue", async () => {
+    const [queue, other] = [open(), open()];
+    await queue.put("x");
+    await other.put("y");
+    const both = [await queue.take(), await other.take()];
+    await rejects(queue.ackMany(both), "INVALID_ARGUMENT");
+    assert.ok(both.every(({ ended, valid }) => !ended && valid));
+    for (const wrong of [both[0], "x", ["x"]]) await assert.rejects(queue.ackMany(wrong), { name: "TypeError" });
+    assert.deepEqual([await queue.ackMany([both[0]]), await other.ackMany([both[1]])], [[true], [true]]);
   });
 
   it("cancels what waits, and not what is being done", async () => {

@@ -1,10 +1,10 @@
 import { type ReadersOf, duration, readOptions, refuseSurplus } from "./arguments.js";
-import { milliseconds } from "./convert.js";
+import { milliseconds, wrongType } from "./convert.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { isFailure, notHeld, unwrap } from "./error.js";
 import { HANDLE, Hold } from "./hold.js";
 import { jsonValue } from "./json.js";
-import type { Id, LossReason, NativeDelivered, Submitted } from "./native.js";
+import type { Handle, Id, LossReason, NativeDelivered, Submitted } from "./native.js";
 import { native, submit } from "./port.js";
 import type { Queue } from "./queue.js";
 import { jobId } from "./queue-jobs.js";
@@ -28,6 +28,9 @@ const ADVICE = "Its job goes back: end each delivery with ack() or nack(), or us
 
 /** Known to consumers only: no method of a user. */
 export const TAKE_AWAY = Symbol("take away");
+
+/** Known to queues only. */
+export const ACK_EACH = Symbol("ack each");
 
 /**
  * A job that was delivered, made by `Queue.take`. It is this worker's until `ack`, which removes the job, or `nack`, which puts it
@@ -160,6 +163,32 @@ export class Delivery implements AsyncDisposable {
     if (!isFailure(answer) || answer.kind === "NOT_HELD") this.#giveUp();
     else if (answer.kind === "INVALID_ARGUMENT") this.#ended = false;
     unwrap(answer);
+  }
+
+  /** @internal As `ack` of each, by what `start` asks for. */
+  static async [ACK_EACH](
+    queue: Queue,
+    deliveries: Delivery[],
+    start: (id: Id, helds: Handle[]) => Submitted,
+  ): Promise<boolean[]> {
+    for (const delivery of deliveries) {
+      if (!(delivery instanceof Delivery)) throw wrongType("deliveries", "an iterable of deliveries", delivery);
+    }
+    const over = deliveries.map((delivery) => delivery.#over !== undefined);
+    const asked = deliveries.filter((_, at) => over[at] !== true);
+    const before = asked.map((delivery) => delivery.#ended);
+    const ending = submit<boolean[]>(queue, (id) => start(id, asked.map((delivery) => delivery.#hold[HANDLE])));
+    for (const delivery of asked) {
+      delivery.#ended = true;
+      delivery.#ending = ending;
+    }
+    const answer = await ending;
+    asked.forEach((delivery, at) => {
+      if (!isFailure(answer)) delivery.#giveUp();
+      else if (answer.kind === "INVALID_ARGUMENT") delivery.#ended = before[at] === true;
+    });
+    const flags = unwrap(answer).values();
+    return over.map((was) => !was && flags.next().value === true);
   }
 
   /** The core has a copy of the payload as long as the handle lives, which nobody needs any more. */

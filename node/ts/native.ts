@@ -390,6 +390,8 @@ export interface Environment {
   queueRequeueDead(id: Id, queue: Handle, job: string): Submitted;
   /** Brings a number. */
   queueRequeueAllDead(id: Id, queue: Handle): Submitted;
+  /** Brings an answer to each hold. */
+  queueAckMany(id: Id, queue: Handle, helds: Handle[]): Submitted;
   deliveryAck(id: Id, held: Handle): Submitted;
   deliveryNack(id: Id, held: Handle, reason: string, delayMs?: number): Submitted;
   deliveryGiveBack(id: Id, held: Handle): Submitted;

@@ -11,7 +11,7 @@ import {
 import type { Client } from "./client.js";
 import { type ConsumeOptions, Consumer, type Handler } from "./consumer.js";
 import { objectName, whole, wrongType } from "./convert.js";
-import { Delivery } from "./delivery.js";
+import { ACK_EACH, Delivery } from "./delivery.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { unwrap } from "./error.js";
 import type { Answer, Handle, NativeDelivered, NativeListedJob } from "./native.js";
@@ -178,6 +178,24 @@ export class Queue implements AsyncIterable<Delivery> {
     const { waitMs, signal } = readOptions(options, TAKE, "takeMany(most, options)", about);
     const start = (id: number): Answer<Handle> => native.queueTakeMany(id, this.#handle, count, waitMs);
     return this.#delivered(await submit<NativeDelivered[]>(this, start, signal), signal);
+  }
+
+  /**
+   * The jobs of these deliveries are done: removes them from the queue, by one request for each 100. Resolves, for each, with true, or
+   * with false when it was ended before, or was lost: then its job comes again, or has come to another worker, and nothing of that was
+   * touched.
+   *
+   * Rejects with `DLOCK_INVALID_ARGUMENT` when one is of another queue or client, and then all are held as before; else as `ack` of a
+   * delivery: the deliveries are over all the same, and their jobs may come again.
+   */
+  ackMany(deliveries: Iterable<Delivery>): Promise<boolean[]>;
+  async ackMany(deliveries: Iterable<Delivery>, ...surplus: unknown[]): Promise<boolean[]> {
+    refuseSurplus(surplus, "ackMany(deliveries) has one argument: give [delivery, delivery]");
+    if (typeof deliveries !== "object" || (deliveries as unknown) === null || !(Symbol.iterator in deliveries)) {
+      throw wrongType("deliveries", "an iterable of deliveries", deliveries, ": give [delivery]");
+    }
+    const start = (id: number, helds: Handle[]): Answer<Handle> => native.queueAckMany(id, this.#handle, helds);
+    return Delivery[ACK_EACH](this, [...deliveries], start);
   }
 
   /** @internal What a take of one has brought, as the port gives it. */

@@ -211,6 +211,11 @@ pub(crate) fn queue_requeue_all_dead(py: Python<'_>, queue: u64) -> PyResult<i64
 }
 
 #[pyfunction]
+pub(crate) fn queue_ack_many(py: Python<'_>, queue: u64, helds: Vec<u64>) -> PyResult<Vec<bool>> {
+    blocking(py, "queue_ack_many", |state| ops::queue_ack_many(state, queue, helds)).map(|answers| answers.0)
+}
+
+#[pyfunction]
 pub(crate) fn delivery_ack(py: Python<'_>, held: u64) -> PyResult<()> {
     blocking(py, "delivery_ack", |state| ops::delivery_ack(state, held))
 }
@@ -327,6 +332,17 @@ pub(crate) fn submit_queue_requeue_dead(
 #[pyfunction]
 pub(crate) fn submit_queue_requeue_all_dead(py: Python<'_>, port: &Port, key: u64, queue: u64) -> PyResult<u64> {
     submit(py, "submit_queue_requeue_all_dead", port, key, |state| ops::queue_requeue_all_dead(state, queue))
+}
+
+#[pyfunction]
+pub(crate) fn submit_queue_ack_many(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    queue: u64,
+    helds: Vec<u64>,
+) -> PyResult<u64> {
+    submit(py, "submit_queue_ack_many", port, key, |state| ops::queue_ack_many(state, queue, helds))
 }
 
 #[pyfunction]

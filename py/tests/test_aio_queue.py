@@ -54,6 +54,19 @@ async def test_tasks_have_the_same_queue(aio_client: aio.Client, aio_other: aio.
     assert not await queue.dead.remove("a")
 
 
+async def test_many_are_acknowledged_together(aio_client: aio.Client, name: str) -> None:
+    queue, other = aio_client.queue(name), aio_client.queue(f"{name}-other")
+    await queue.put_many(["a", "b"])
+    await other.put("c")
+    ours, theirs = await queue.take_many(2), await comes(other)
+    with pytest.raises(libdlock.InvalidArgument):
+        await queue.ack_many([*ours, theirs])
+    assert not ours[0].ended and not theirs.ended
+    await ours[0].ack()
+    assert await queue.ack_many(ours) == [False, True] and await other.ack_many([theirs]) == [True]
+    assert (await queue.counts())[:4] == (0, 0, 0, 0)
+
+
 async def test_a_refused_delay_leaves_the_delivery_as_it_was(aio_client: aio.Client, name: str) -> None:
     queue = aio_client.queue(name)
     await queue.put("a")

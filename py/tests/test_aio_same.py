@@ -49,7 +49,7 @@ COROUTINES = {
     "OwnedHoldAll": {"extend", "release", "detach"},
     "Latch": {"try_set_count", "count_down", "count", "wait", "delete"},
     "IdGenerator": {"next_id", "next_ids"},
-    "Queue": {"put", "put_many", "take", "try_take", "take_many", "cancel", "peek", "counts", "purge"},
+    "Queue": {"put", "put_many", "take", "try_take", "take_many", "ack_many", "cancel", "peek", "counts", "purge"},
     "DeadJobs": {"list", "requeue", "requeue_all", "remove", "purge"},
     "Delivery": {"ack", "nack", "give_back", "extend"},
     "Consumer": {"start", "stop", "wait", "run"},

@@ -94,6 +94,7 @@ def threads():
         jobs.take().nack()
         for delivery in jobs.take_many(1):
             delivery.give_back()
+        assert jobs.ack_many(jobs.take_many(1)) == [True]
         assert len(jobs.dead.list()) == jobs.dead.requeue_all() == 1 and not jobs.dead.remove("x")
         assert not jobs.dead.requeue("x") and not jobs.cancel("x") and jobs.dead.purge() == 0
         with jobs.consume(lambda delivery: None, backoff=libdlock.Backoff(1, 2)):
@@ -173,6 +174,7 @@ async def tasks():
         await (await jobs.take()).nack()
         for delivery in await jobs.take_many(1):
             await delivery.give_back()
+        assert await jobs.ack_many(await jobs.take_many(1)) == [True]
         assert len(await jobs.dead.list()) == await jobs.dead.requeue_all() == 1
         assert not await jobs.dead.remove("x") and not await jobs.dead.requeue("x")
         assert not await jobs.cancel("x") and await jobs.dead.purge() == 0

@@ -72,9 +72,23 @@ def test_many_are_put_and_taken_at_once(client: libdlock.Client, name: str) -> N
     taken = queue.take_many(100)
     assert [each.payload for each in taken] == [b"a", b"b", b"d"]
     assert not queue.take_many(2, timeout=0) and not queue.put_many([])
-    for delivery in taken:
-        delivery.ack()
+    taken[1].ack()
+    assert queue.ack_many(each for each in taken) == [True, False, True]
+    assert all(each.ended for each in taken) and queue.ack_many([]) == []
     assert queue.counts()[:4] == (0, 1, 0, 0)
+
+
+def test_acknowledged_together_they_are_of_one_queue(client: libdlock.Client, name: str) -> None:
+    queue, other = client.queue(name), client.queue(f"{name}-other")
+    queue.put("a")
+    other.put("b")
+    ours, theirs = comes(queue), comes(other)
+    with pytest.raises(libdlock.InvalidArgument, match="a delivery of the queue"):
+        queue.ack_many([ours, theirs])
+    assert not ours.ended and ours.valid and not theirs.ended
+    with pytest.raises(TypeError, match="ack_many takes deliveries"):
+        queue.ack_many(["a"])  # type: ignore[list-item]
+    assert queue.ack_many([ours]) == other.ack_many([theirs]) == [True]
 
 
 def test_a_scope_acknowledges_or_puts_back(client: libdlock.Client, name: str) -> None:

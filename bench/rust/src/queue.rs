@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_util::future::try_join_all;
 use libdlock::queue::NewJob;
 use libdlock::{Client, Queue, Result, Wait};
 
@@ -30,9 +29,8 @@ pub async fn one(queue: &Queue) -> Result<()> {
 pub async fn batch(queue: &Queue) -> Result<usize> {
     queue.put_many([PAYLOAD; BATCH]).await?;
     let deliveries = queue.take_many(BATCH, Wait::Forever).await?;
-    let taken = deliveries.len();
-    try_join_all(deliveries.into_iter().map(|delivery| delivery.ack())).await?;
-    Ok(taken)
+    let acked = queue.ack_many(deliveries).await;
+    acked.into_iter().map(|acked| acked.map(|()| 1)).sum()
 }
 
 /// Puts so many jobs that are due tomorrow.

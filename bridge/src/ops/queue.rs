@@ -13,7 +13,7 @@ use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
 use crate::objects::{DeliveryEntry, HeldEntry, QueueEntry};
-use crate::outcome::{Delivered, Deliveries, Job, Put, Puts};
+use crate::outcome::{Delivered, Deliveries, Flags, Job, Put, Puts};
 use crate::state::State;
 
 impl HandleEnd for QueueEntry {
@@ -212,6 +212,30 @@ pub fn delivery_job(state: &State, held: Handle) -> Result<Job> {
 /// Dropping the future does not stop it.
 pub async fn delivery_ack(state: &'static State, held: Handle) -> Result<()> {
     embed::ack(&*delivery(state, held, "ack")?).await
+}
+
+/// The jobs of these deliveries of the queue are done, as [`delivery_ack`] of each: whether each is, and not so when it was over or
+/// lost before. The handles stay, to be freed.
+///
+/// # Errors
+/// `InvalidArgument` when one of the holds is no delivery of this queue and client; all are held as before then. Otherwise as
+/// `Delivery::ack` of core: those deliveries are over all the same, and their jobs may come again.
+///
+/// # Cancel safety
+/// Dropping the future does not stop it.
+pub async fn queue_ack_many(state: &'static State, queue: Handle, helds: Vec<Handle>) -> Result<Flags> {
+    const OP: &str = "ack";
+    let entry = find(state, queue, OP)?;
+    let deliveries: Vec<Arc<Delivery>> =
+        helds.into_iter().map(|held| delivery(state, held, OP)).collect::<Result<_>>()?;
+    let each: Vec<&Delivery> = deliveries.iter().map(Arc::as_ref).collect();
+    let flag = |ended: Result<()>| match ended {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotHeld => Ok(false),
+        Err(error) => Err(error),
+    };
+    let ended = embed::ack_many(&entry.queue, &each).await;
+    ended.into_iter().map(flag).collect::<Result<_>>().map(Flags)
 }
 
 /// The job is not done: puts it back, due again after `delay_ms`, none is at once and at its place. `reason`, in UTF-8, of

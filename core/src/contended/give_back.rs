@@ -51,23 +51,70 @@ impl<P: Primitive> Contended<P> {
             return Ok(Released::Freed { announced: true, rank: None });
         };
         let (shared, its_grant) = (self.clone(), grant.clone());
-        let ending = async move {
-            let done = asking.await;
-            let over = its_grant.valid_until() <= shared.client().clock.now();
-            match done {
-                Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() && over => {
-                    let message = "an answer was lost, and the lease was over when a repeat was answered: the first attempt may \
-                                   or may not have been carried out";
-                    let error = Error::new(ErrorKind::OutcomeUnknown, op, message);
-                    let failed = Failed { error, echo_until: done.echo_until, away: false };
-                    shared.freed(&its_grant, freeing, Err(failed))
-                }
-                done => shared.freed(&its_grant, freeing, done),
-            }
-        };
+        let ending = async move { shared.ended(op, &its_grant, freeing, asking.await) };
         let ended = self.client().tasks.operation(ending).await;
         let ended = ended.unwrap_or_else(|| Err(cut_off(op, &self.client().tasks, "the end of the hold")));
         self.reported(&grant, ended).map_err(on)
+    }
+
+    /// As [`Contended::end_by`], of several, by what asks the server for all whose owners it is given: an answer for each.
+    pub(crate) async fn end_each<F>(
+        self: &Arc<Self>,
+        op: &'static str,
+        grants: &[Grant],
+        asking: impl FnOnce(Vec<String>) -> F,
+    ) -> Vec<Result<Released>>
+    where
+        F: Future<Output = Vec<Result<Done<Released>, Failed>>> + Send + 'static,
+    {
+        let mut answers: Vec<Option<Result<Released>>> = Vec::with_capacity(grants.len());
+        let mut ends: Vec<(usize, Grant, Freeing)> = Vec::with_capacity(grants.len());
+        for (at, grant) in grants.iter().enumerate() {
+            answers.push(match self.end_hold(grant, LastHolder::Caller) {
+                Ok(Some(freeing)) => {
+                    ends.push((at, grant.clone(), freeing));
+                    None
+                }
+                Ok(None) => Some(Ok(Released::Freed { announced: true, rank: None })),
+                Err(error) => Some(Err(error)),
+            });
+        }
+        if !ends.is_empty() {
+            let asking = asking(ends.iter().map(|(_, grant, _)| grant.owner().to_owned()).collect());
+            let shared = self.clone();
+            let ending = async move {
+                let each = ends.into_iter().zip(asking.await);
+                let each = each.map(|((at, grant, freeing), done)| (at, shared.ended(op, &grant, freeing, done)));
+                each.collect::<Vec<_>>()
+            };
+            for (at, ended) in self.client().tasks.operation(ending).await.unwrap_or_default() {
+                answers[at] = Some(self.reported(&grants[at], ended));
+            }
+        }
+        let cut_off = || Err(cut_off(op, &self.client().tasks, "the end of the hold"));
+        let answers = answers.into_iter().map(|answer| answer.unwrap_or_else(cut_off));
+        answers.map(|answer| answer.map_err(|error| error.renamed(op))).collect()
+    }
+
+    /// What the server said of the end of a hold.
+    fn ended(
+        self: &Arc<Self>,
+        op: &'static str,
+        grant: &Grant,
+        freeing: Freeing,
+        done: Result<Done<Released>, Failed>,
+    ) -> Result<Released> {
+        let over = grant.valid_until() <= self.client().clock.now();
+        match done {
+            Ok(done) if done.reply == Released::NotHeld && done.echo_until.is_some() && over => {
+                let message = "an answer was lost, and the lease was over when a repeat was answered: the first attempt may \
+                               or may not have been carried out";
+                let error = Error::new(ErrorKind::OutcomeUnknown, op, message);
+                let failed = Failed { error, echo_until: done.echo_until, away: false };
+                self.freed(grant, freeing, Err(failed))
+            }
+            done => self.freed(grant, freeing, done),
+        }
     }
 
     /// Frees a hold; dropping the future does not stop that.

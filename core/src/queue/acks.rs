@@ -1,6 +1,6 @@
 //! Acknowledgements of one queue that come at the same time share a request.
 //!
-//! The first of them starts a task that lets those come that are about to, and asks for all. Nobody waits for a request that is
+//! Those of one [`ack_many`](super::Queue::ack_many) are asked for by the call itself. Of others the first starts a task that lets those come that are about to, and asks for all. Nobody waits for a request that is
 //! under way: who comes meanwhile is the first of the next one.
 
 use std::mem::take;
@@ -82,22 +82,35 @@ pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) ->
 
 async fn send(queue: &QueueObject, some: Vec<(String, oneshot::Sender<Ended>)>) {
     let (owners, answers): (Vec<String>, Vec<_>) = some.into_iter().unzip();
-    let done = queue.client().operate(queue.name(), &AckMany { owners }).await;
-    for (at, answer) in answers.into_iter().enumerate() {
-        let ended = match &done {
-            Ok(Done { reply, sent, echo_until, reached }) => match reply.get(at) {
-                Some(&reply) => Ok(Done { reply, sent: *sent, echo_until: *echo_until, reached: *reached }),
-                None => {
-                    let message = "the server acknowledged fewer deliveries than it was asked to";
-                    let error = Error::new(ErrorKind::Server, Ack::OP, message).on(queue.name().as_str());
-                    Err(Failed { error, echo_until: *echo_until, away: false })
-                }
-            },
-            Err(failed) => {
-                Err(Failed { error: failed.error.clone(), echo_until: failed.echo_until, away: failed.away })
-            }
-        };
+    for (answer, ended) in answers.into_iter().zip(ask(queue, owners).await) {
         // One whose caller is gone is ended all the same.
         drop(answer.send(ended));
     }
+}
+
+/// Ends the deliveries of these owners, at most [`MAX_TAKEN`], by one request: what became of each.
+async fn ask(queue: &QueueObject, owners: Vec<String>) -> Vec<Ended> {
+    let count = owners.len();
+    let done = queue.client().operate(queue.name(), &AckMany { owners }).await;
+    let each = |at: usize| match &done {
+        Ok(Done { reply, sent, echo_until, reached }) => match reply.get(at) {
+            Some(&reply) => Ok(Done { reply, sent: *sent, echo_until: *echo_until, reached: *reached }),
+            None => {
+                let message = "the server acknowledged fewer deliveries than it was asked to";
+                let error = Error::new(ErrorKind::Server, Ack::OP, message).on(queue.name().as_str());
+                Err(Failed { error, echo_until: *echo_until, away: false })
+            }
+        },
+        Err(failed) => Err(Failed { error: failed.error.clone(), echo_until: failed.echo_until, away: failed.away }),
+    };
+    (0..count).map(each).collect()
+}
+
+/// As [`ask`], of any number, by as few requests as can be.
+pub(super) async fn ack_all(queue: Arc<QueueObject>, owners: Vec<String>) -> Vec<Ended> {
+    let mut ended = Vec::with_capacity(owners.len());
+    for some in owners.chunks(MAX_TAKEN) {
+        ended.extend(ask(&queue, some.to_vec()).await);
+    }
+    ended
 }

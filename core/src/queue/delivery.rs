@@ -142,6 +142,30 @@ impl Delivery {
         Ok(())
     }
 
+    /// As [`Delivery::ack_shared`], of several: what became of each. When one of them is of another queue all are held as before.
+    pub(crate) async fn ack_each(queue: &Arc<QueueObject>, deliveries: &[&Delivery]) -> Vec<Result<()>> {
+        if let Some(other) = deliveries.iter().find(|delivery| !Arc::ptr_eq(&delivery.shared, queue)) {
+            let given = format_args!("a delivery of the queue {:?} was given", other.key());
+            let allowed = "deliveries of this queue and client";
+            let error = Error::refused(ErrorKind::InvalidArgument, Ack::OP, given, allowed).on(queue.name().as_str());
+            return vec![Err(error); deliveries.len()];
+        }
+        let begun = deliveries
+            .iter()
+            .map(|delivery| delivery.ends(Ack::OP)?.ok_or_else(|| queue.not_held(Ack::OP, Some(&delivery.grant))));
+        let begun: Vec<Result<Grant>> = begun.collect();
+        let grants: Vec<Grant> = begun.iter().filter_map(|begun| begun.as_ref().ok()).cloned().collect();
+        let mut ended =
+            queue.end_each(Ack::OP, &grants, |owners| acks::ack_all(queue.clone(), owners)).await.into_iter();
+        let answer = |begun: Result<Grant>| {
+            let grant = begun?;
+            ended.next().unwrap_or_else(|| Err(queue.not_held(Ack::OP, Some(&grant))))?;
+            queue.client().counters.queue.acked();
+            Ok(())
+        };
+        begun.into_iter().map(answer).collect()
+    }
+
     /// As [`Delivery::nack_after`], of one that its work may still have at hand.
     pub(super) async fn nack_shared(&self, delay: Duration, reason: &str) -> Result<()> {
         self.put_back(Some(delay.min(MAX_DELAY)), reason).await

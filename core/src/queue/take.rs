@@ -104,6 +104,37 @@ impl Queue {
         Ok(mem::take(&mut taken.0))
     }
 
+    /// The jobs of these deliveries are done: removes them from the queue, by one request for each 100. In their order what
+    /// [`Delivery::ack`] would say of each; [`ErrorKind::InvalidArgument`] of all when one is of another queue, and then all of these
+    /// jobs go back.
+    ///
+    /// # Cancel safety
+    /// Dropping the future does not stop it.
+    ///
+    /// ```
+    /// # use libdlock::{Client, Wait};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> libdlock::Result<()> {
+    /// # let client = Client::connect("memory://").await?;
+    /// let mails = client.queue("mails")?;
+    /// mails.put_many(["to: ada", "to: grace"]).await?;
+    /// let deliveries = mails.take_many(100, Wait::Forever).await?;
+    /// for done in mails.ack_many(deliveries).await {
+    ///     done?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn ack_many(&self, deliveries: impl IntoIterator<Item = Delivery>) -> Vec<Result<()>> {
+        let deliveries: Vec<Delivery> = deliveries.into_iter().collect();
+        self.ack_each(&deliveries.iter().collect::<Vec<_>>()).await
+    }
+
+    /// As [`Queue::ack_many`], of deliveries that their work may still have at hand.
+    pub(crate) async fn ack_each(&self, deliveries: &[&Delivery]) -> Vec<Result<()>> {
+        Delivery::ack_each(&self.shared, deliveries).await
+    }
+
     async fn take_now(&self, most: usize) -> Result<Vec<Delivery>> {
         let (term, client) = (self.term()?, self.client());
         let request = || {

@@ -98,6 +98,14 @@ void jobs_come_in_order_and_in_batches() {
     CHECK(mails.take_many(10, 10ms).empty());
     CHECK(mails.put_many({"f", "g"}).size() == 2 && mails.put_many(std::vector<dlock::new_job>{}).empty());
     CHECK(mails.take_many(10).size() == 2); // and both go back
+    auto both = mails.take_many(10);
+    both[0].ack();
+    CHECK(mails.ack_many(both) == std::vector<bool>({false, true}) && mails.ack_many({}).empty());
+    dlock::queue other{shared_client(), "other mails"};
+    other.put("theirs");
+    const auto theirs = other.take_many(1);
+    thrown<dlock::invalid_argument>([&] { mails.ack_many(theirs); });
+    CHECK(theirs[0].valid());
     later.at = std::chrono::system_clock::time_point(-1h);
     thrown<dlock::invalid_argument>([&] { mails.put("both", later); });
     later.delay = 0ms;

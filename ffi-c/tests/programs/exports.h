@@ -153,6 +153,7 @@
     X(dlock_backoff_ms, dlock_backoff_ms(0, 0, 0, NULL, error))                                                        \
     X(dlock_delivery_job, dlock_delivery_job(NULL, NULL, error))                                                       \
     X(dlock_delivery_ack, dlock_delivery_ack(NULL, error))                                                             \
+    X(dlock_queue_ack_many, dlock_queue_ack_many(NULL, NULL, 0, NULL, error))                                          \
     X(dlock_delivery_nack, dlock_delivery_nack(NULL, 0, NULL, 0, error))                                               \
     X(dlock_delivery_give_back, dlock_delivery_give_back(NULL, error))                                                 \
     X(dlock_queue_counts, dlock_queue_counts(NULL, NULL, error))                                                       \

@@ -84,9 +84,14 @@ static void jobs_come_by_due_time_and_priority(void) {
         dlock_delivery_t got = DLOCK_DELIVERY_INIT;
         OK(dlock_delivery_job(helds[at], &got, error));
         CHECK(got.payload_len == 1 && *(const char*)got.payload == "abcd"[at]);
-        OK(dlock_delivery_ack(helds[at], error));
-        CHECK(dlock_held_free(helds[at]) == DLOCK_OK);
     }
+    OK(dlock_delivery_ack(helds[1], error));
+    bool acked[4] = {false, true, false, false};
+    OK(dlock_queue_ack_many(queue, (const dlock_held_t* const*)helds, 4, acked, error));
+    CHECK(acked[0] && !acked[1] && acked[2] && acked[3]);
+    OK(dlock_queue_ack_many(queue, NULL, 0, NULL, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_queue_ack_many(queue, NULL, 1, NULL, error));
+    for (int at = 0; at < 4; at++) CHECK(dlock_held_free(helds[at]) == DLOCK_OK);
     GIVES(DLOCK_BUSY, dlock_queue_take_many(queue, 100, 10, NULL, helds, &count, error));
     dlock_held_t* none = NULL;
     GIVES(DLOCK_BUSY, dlock_queue_take(queue, 10, NULL, &none, error));

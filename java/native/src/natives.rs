@@ -211,6 +211,7 @@ fn methods() -> Box<[NativeMethod<'static>]> {
         "queuePurgeDead" "(JJJ)J" queue::queue_purge_dead,
         "queueRequeueDead" "(JJJ[B)J" queue::queue_requeue_dead,
         "queueRequeueAllDead" "(JJJ)J" queue::queue_requeue_all_dead,
+        "queueAckMany" "(JJJ[J)J" queue::queue_ack_many,
         "deliveryAck" "(JJJ)J" queue::delivery_ack,
         "deliveryNack" "(JJJJ[B)J" queue::delivery_nack,
         "deliveryGiveBack" "(JJJ)J" queue::delivery_give_back,

@@ -248,6 +248,23 @@ pub fn queue_requeue_all_dead(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, i
 }
 
 #[jni_mangle("org.libdlock.internal.Native")]
+pub fn queue_ack_many<'local>(
+    env: EnvUnowned<'local>,
+    _: JClass<'local>,
+    port: jlong,
+    id: jlong,
+    queue: jlong,
+    helds: JLongArray<'local>,
+) -> jlong {
+    with_env(env, "queueAckMany", |state, env| {
+        let mut of_all = vec![0; helds.len(env).map_err(jvm_refused)?];
+        helds.get_region(env, 0, &mut of_all).map_err(jvm_refused)?;
+        let helds = of_all.into_iter().map(i64::cast_unsigned).collect();
+        start(state, port, id, ops::queue_ack_many(state, queue as u64, helds))
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
 pub fn delivery_ack(env: EnvUnowned<'_>, _: JClass<'_>, port: jlong, id: jlong, held: jlong) -> jlong {
     submit(env, "deliveryAck", port, id, |state| ops::delivery_ack(state, held as u64))
 }

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import ClassVar, NoReturn, SupportsIndex
 
 from . import _native
 from ._convert import Seconds, milliseconds, optional_ms
 from ._elsewhere import SaysElsewhere
-from ._errors import DlockError
+from ._errors import DlockError, InvalidArgument
 from ._hold import is_going_on
 from ._jobs import encoded, time_of
 from ._log import logger
@@ -123,6 +125,24 @@ class DeliveryView(SaysElsewhere):
     def __repr__(self) -> str:
         delivered = self._delivered
         return f"<{self._label} {self._queue._name!r} id={delivered.id!r} attempt={delivered.attempt}>"
+
+
+@contextmanager
+def acknowledged(given: Iterable[DeliveryView], kind: type[DeliveryView]) -> Iterator[list[int]]:
+    """The handles of deliveries that end in the block; when that refuses them, they go on as before."""
+    deliveries = list(given)
+    for delivery in deliveries:
+        if not isinstance(delivery, kind):
+            raise TypeError(f"ack_many takes deliveries of {kind._label}, not {type(delivery).__name__}")
+    going_on = [delivery for delivery in deliveries if not delivery._ended]
+    for delivery in going_on:
+        delivery._ended = True
+    try:
+        yield [delivery._handle for delivery in deliveries]
+    except InvalidArgument:  # nothing was sent
+        for delivery in going_on:
+            delivery._ended = False
+        raise
 
 
 def reason_of(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import overload
 from . import _native
 from ._consumer import Consumer, Handler
 from ._convert import DO_NOT_WAIT, Seconds
+from ._deliveries import acknowledged
 from ._delivery import Delivery
 from ._greenlets import ask, running
 from ._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
@@ -100,6 +101,19 @@ class Queue(NamedQueue):
         most = self._most(n, "take")
         waiting = self._wait_ms(timeout)
         return self._taken(_native.queue_take_many, _native.submit_queue_take_many, most, waiting)
+
+    def ack_many(self, deliveries: Iterable[Delivery]) -> list[bool]:
+        """The jobs of these deliveries are done: removes them from the queue, by one request for each 100.
+
+        Of each `True`, or `False` when it was ended before, or was lost: then its job comes again, or has come to another
+        worker, and nothing of that was touched. `InvalidArgument` when one is of another queue or client, and then all are
+        held as before. Other errors as `Delivery.ack`: the deliveries are over all the same, and their jobs may come again.
+        """
+        with acknowledged(deliveries, Delivery) as handles:
+            acked: list[bool] = ask(
+                _native.queue_ack_many, _native.submit_queue_ack_many, self._number, handles
+            )
+        return acked
 
     def __iter__(self) -> Iterator[Delivery]:
         while True:

@@ -4,6 +4,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 
+use libdlock_testkit::Server;
+
 use super::*;
 
 fn fixed(lease: Duration) -> QueueOptions {
@@ -84,6 +86,52 @@ async fn what_is_put_back_keeps_its_place_or_waits() {
         let first = soon("the job is due", queue.take()).await.unwrap();
         assert!(first.id() == "1" && asked.elapsed() >= SECOND / 4, "{:?}", asked.elapsed());
     }
+}
+
+#[tokio::test]
+async fn many_acknowledgements_are_few_requests() {
+    for place in Place::both() {
+        let [queue, other] = &place.queues(2).await[..] else { panic!("two queues") };
+        queue.put_many(["x"; 250]).await.unwrap();
+        let mut deliveries = Vec::new();
+        while deliveries.len() < 250 {
+            deliveries.extend(queue.take_many(100, Wait::Try).await.unwrap());
+        }
+        // What another client has is refused, and nothing else is acknowledged.
+        other.put("theirs").await.unwrap();
+        let theirs = other.take().await.unwrap();
+        for refused in queue.ack_each(&[&deliveries[0], &theirs]).await {
+            assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        }
+        theirs.ack().await.unwrap();
+        deliveries[7].ack_shared().await.unwrap();
+        let scripts = || {
+            let of = |server: &Server| server.info("commandstats", "cmdstat_evalsha:calls");
+            place.server.as_ref().map_or(0, of)
+        };
+        let before = scripts();
+        let acked = queue.ack_many(deliveries).await;
+        assert!(scripts() - before <= 3, "a request for each 100");
+        let failed: Vec<_> = acked.iter().enumerate().filter(|(_, acked)| acked.is_err()).collect();
+        assert!(matches!(failed[..], [(7, Err(error))] if error.kind() == ErrorKind::NotHeld), "{failed:?}");
+        let counts = queue.counts().await.unwrap();
+        assert_eq!((acked.len(), counts.ready, counts.in_flight), (250, 0, 0));
+        assert!(queue.ack_many([]).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn of_many_acknowledged_one_that_was_lost_is_told() {
+    let (client, clock) = still_client().await;
+    let queue = client.queue_with("mails", QueueOptions::default().lease(Lease::Fixed(SECOND))).unwrap();
+    queue.put("lost").await.unwrap();
+    let lost = queue.take().await.unwrap();
+    clock.advance(2 * SECOND);
+    queue.put("kept").await.unwrap();
+    let again = queue.take_many(2, Wait::Try).await.unwrap();
+    let deliveries = [lost].into_iter().chain(again);
+    let acked: Vec<_> = queue.ack_many(deliveries).await.iter().map(|acked| acked.is_ok()).collect();
+    assert_eq!(acked, [false, true, true]);
 }
 
 #[tokio::test]

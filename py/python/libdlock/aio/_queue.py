@@ -8,6 +8,7 @@ from typing import overload
 
 from .. import _native
 from .._convert import DO_NOT_WAIT, Seconds
+from .._deliveries import acknowledged
 from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
 from .._queues import NamedQueue
 from ._consumer import Consumer, Handler
@@ -97,6 +98,19 @@ class Queue(NamedQueue):
         most = self._most(n, "take")
         waiting = self._wait_ms(timeout)
         return await self._taken(_native.submit_queue_take_many, most, waiting)
+
+    async def ack_many(self, deliveries: Iterable[Delivery]) -> list[bool]:
+        """The jobs of these deliveries are done: removes them from the queue, by one request for each 100.
+
+        Of each `True`, or `False` when it was ended before, or was lost: then its job comes again, or has come to another
+        worker, and nothing of that was touched. `InvalidArgument` when one is of another queue or client, and then all are
+        held as before. Other errors as `Delivery.ack`: the deliveries are over all the same, and their jobs may come again.
+        """
+        with acknowledged(deliveries, Delivery) as handles:
+            acked: list[bool] = await running_port().call(
+                _native.submit_queue_ack_many, self._number, handles
+            )
+        return acked
 
     async def __aiter__(self) -> AsyncIterator[Delivery]:
         while True:

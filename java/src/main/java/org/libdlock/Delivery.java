@@ -303,8 +303,13 @@ public final class Delivery extends Leased {
         return whileHeld(op, (to, id) -> operation.submit(to, id, granted().handle()));
     }
 
-    private synchronized void begin() {
+    synchronized void begin() {
         ending = true;
+    }
+
+    /** After what was to end it, and may have been refused. */
+    void goesOnOrIsOver() {
+        told(Wire.DONE);
     }
 
     /** What was to end it was refused before it began: unless another has ended it, it is as before. */

@@ -237,6 +237,37 @@ public final class DistributedQueue {
         return inner.startWaiting(takingMany(most, wait), this::deliveries, late -> late.forEach(Delivery::forget));
     }
 
+    /**
+     * The jobs of these deliveries are done: removes them from the queue, by one request for each 100. Errors as {@link Delivery#ack}: the
+     * deliveries are over all the same, and their jobs may come again.
+     *
+     * @param deliveries any number, of this queue and client
+     * @return of each true, or false when it was ended before, or was lost: then its job comes again, or has come to another worker, and
+     *     nothing of that was touched
+     * @throws InvalidArgumentException when one is of another queue or client; all are held as before
+     */
+    public List<Boolean> ackMany(Collection<Delivery> deliveries) {
+        Acknowledgements acks = new Acknowledgements(deliveries);
+        try {
+            return acks.answers(inner.call(acks.begin(), boolean[].class));
+        } finally {
+            acks.told();
+        }
+    }
+
+    /**
+     * As {@link #ackMany}, without holding up the calling thread.
+     *
+     * @param deliveries as there
+     * @return as there; cancelling the future does not stop it
+     */
+    public CompletableFuture<List<Boolean>> ackManyAsync(Collection<Delivery> deliveries) {
+        Acknowledgements acks = new Acknowledgements(deliveries);
+        return inner.start(acks.begin(), Replies.to(boolean[].class))
+                .whenComplete((answers, error) -> acks.told())
+                .thenApply(acks::answers);
+    }
+
     private Object taken(@Nullable Duration wait) throws InterruptedException {
         if (!Threads.mayBlock()) {
             return inner.callInterruptibly(taking(wait));

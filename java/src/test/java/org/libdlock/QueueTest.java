@@ -187,6 +187,26 @@ class QueueTest extends WithServer {
     }
 
     @Test
+    void manyAreAcknowledgedTogether() throws Exception {
+        Client client = connect();
+        DistributedQueue queue = client.queue(name);
+        DistributedQueue other = client.queue(name + "-other");
+        queue.putMany(List.of(NewJob.of("1"), NewJob.of("2"), NewJob.of("3")));
+        other.put("theirs");
+        List<Delivery> jobs = queue.takeMany(3, SOON);
+        Delivery theirs = comes(other);
+        assertThatThrownBy(() -> queue.ackMany(List.of(jobs.get(0), theirs)))
+                .isInstanceOf(InvalidArgumentException.class);
+        assertThat(jobs.get(0).isEnded() || theirs.isEnded()).isFalse();
+        jobs.get(1).ack();
+        assertThat(queue.ackMany(jobs)).containsExactly(true, false, true);
+        assertThat(jobs).allMatch(Delivery::isEnded).noneMatch(Delivery::isValid);
+        assertThat(other.ackManyAsync(List.of(theirs))).succeedsWithin(SOON).isEqualTo(List.of(true));
+        assertThat(queue.ackMany(List.of())).isEmpty();
+        assertThat(queue.counts().inFlight()).isZero();
+    }
+
+    @Test
     void whatWaitsIsCancelledAndPurged() throws Exception {
         DistributedQueue queue = queue();
         queue.put(NewJob.of("1").id("a"));

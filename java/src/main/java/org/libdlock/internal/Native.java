@@ -417,6 +417,9 @@ public final class Native {
     /** Brings a number. */
     public static native long queueRequeueAllDead(long port, long id, long queue);
 
+    /** Brings an answer to each hold. */
+    public static native long queueAckMany(long port, long id, long queue, long[] helds);
+
     public static native long deliveryAck(long port, long id, long held);
 
     public static native long deliveryNack(long port, long id, long held, long delayMs, byte[] reason);
