@@ -30,7 +30,12 @@ final class Acknowledgements {
     NativeObject.Operation begin() {
         asked.forEach(Delivery::begin);
         return (port, id, queue) -> Native.queueAckMany(
-                port, id, queue, asked.stream().mapToLong(delivery -> delivery.granted().handle()).toArray());
+                port,
+                id,
+                queue,
+                asked.stream()
+                        .mapToLong(delivery -> delivery.granted().handle())
+                        .toArray());
     }
 
     /** The server has answered, or nothing was begun. */
