@@ -13,6 +13,12 @@ use shuttle::{check_random, thread};
 #[path = "../src/contended/line.rs"]
 mod line;
 
+/// The line only compares instants.
+mod time {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) struct Tick;
+}
+
 use line::{Cohort, Line, Pass, Rest};
 
 /// How many interleavings each property is tried with.

@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-use super::Primitive;
 use super::confirmed::{self, Confirmed};
 use super::looker::Looker;
 use super::object::Contended;
 use super::server::ServerHandle;
 use super::unneeded_places::{self, UnneededPlaces};
+use super::{DUE, Primitive};
 use crate::context::{Context, Recipient};
 use crate::error::Result;
 use crate::name::ObjectName;
@@ -75,7 +75,7 @@ impl<P: Primitive> Home<P> {
 impl<P: Primitive> Recipient for Home<P> {
     /// Only sets flags of an object that is in use, or adds a name to a set of bounded size.
     fn hear(self: Arc<Self>, word: &str, key: &str) {
-        if !matches!(word, "free" | "next" | "lost") {
+        if !matches!(word, "free" | "next" | "lost") && !word.starts_with(DUE) {
             return;
         }
         let heeded = self.context.objects.get::<Contended<P>>(key).map(|object| object.hear(word));

@@ -3,6 +3,7 @@
 //! Plain data, changed in single steps under one mutex by a caller that comes or gives up, by the contender that acts for all
 //! of them on the server, or by a holder that releases. `tests/shuttle.rs` drives this very file.
 
+use crate::time::Tick;
 use std::collections::BTreeMap;
 
 /// What this process does about the object, for all its callers.
@@ -57,6 +58,8 @@ pub(crate) struct Mail {
     pub(crate) missed: bool,
     /// This process is the one behind the head: look more often.
     pub(crate) next: bool,
+    /// What is waited for is due then: ask at that time, if not before.
+    pub(crate) due: Option<Tick>,
 }
 
 /// What is left to do when contending or holding is over.
@@ -84,7 +87,7 @@ pub(crate) enum Pass<T, G> {
 impl Mail {
     /// Only a process that stands in the queue gets such messages.
     fn tells_of_a_place(self) -> bool {
-        self.ask || self.next
+        self.ask || self.next || self.due.is_some()
     }
 }
 
@@ -258,6 +261,7 @@ impl<T, W: Copy + PartialEq> Line<T, W> {
         self.mail.ask |= mail.ask;
         self.mail.next |= mail.next;
         self.mail.missed |= mail.missed;
+        self.mail.due = self.mail.due.into_iter().chain(mail.due).min();
         self.phase == Phase::Contending
     }
 

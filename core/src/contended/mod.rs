@@ -78,7 +78,7 @@ pub(crate) use look::{Look, Looked, LookedAt};
 pub(crate) use object::Contended;
 pub(crate) use order::{MutexOrder, Ordered, OrderedGuard};
 pub(crate) use owed::{is_owed, undo};
-pub(crate) use pace::{EXACT_FLOOR, next_poll};
+pub(crate) use pace::{DUE, EXACT_FLOOR, next_poll};
 pub(crate) use queue::{Queue, QueueAt, QueueNames, queue_lua};
 pub(crate) use together::{Joint, TakenOrNot, TakenTogether, Together};
 pub(crate) use turn::{Turn, turn_lua};

@@ -12,7 +12,7 @@ use super::home::Home;
 use super::line::{Line, Mail};
 use super::order::{MutexOrder, Ordered, OrderedGuard};
 use super::slot_inbox::SlotInbox;
-use super::{Primitive, Wanted, owed, server};
+use super::{DUE, Primitive, Wanted, owed, pace, server};
 use crate::backend::{Heard, Listen, RequiredReplicas, Subscription};
 use crate::context::Context;
 use crate::error::{Error, ErrorKind, Result};
@@ -151,8 +151,14 @@ impl<P: Primitive> Contended<P> {
                 self.verify_holds();
                 true
             }
-            // From a later version.
-            _ => true,
+            _ => match word.strip_prefix(DUE).and_then(|ms| ms.parse().ok()) {
+                Some(ms) => {
+                    let wait = Duration::from_millis(ms).clamp(P::SHORTEST_TIMER, pace::when_crowded(0));
+                    self.note(Mail { due: Some(self.client().clock.now().plus(wait)), ..Mail::default() })
+                }
+                // From a later version.
+                None => true,
+            },
         }
     }
 

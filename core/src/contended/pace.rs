@@ -26,6 +26,9 @@ pub(crate) fn next_poll(ttl_ms: i64, poll_interval: Duration) -> Duration {
     poll.min(expiry).max(FLOOR)
 }
 
+/// A message of this word and a number of ms tells the head when what it waits for is due.
+pub(crate) const DUE: &str = "due";
+
 /// The ranks at the front of the queue that poll often: the head, and the next one.
 pub(crate) const FRONT: u64 = 2;
 

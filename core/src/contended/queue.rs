@@ -168,8 +168,13 @@ impl QueueAt<'_, '_> {
 
     /// Tells the head, if there is one, that it should ask. The scripts write this out: they need the reply of `tell`.
     pub(crate) fn tell_free(&mut self, caller: &str) {
+        self.tell_head("free", caller);
+    }
+
+    /// As [`QueueAt::tell_free`], with another word.
+    pub(crate) fn tell_head(&mut self, what: &str, caller: &str) {
         let Some(head) = self.head().map(str::to_owned) else { return };
-        if !self.tell(&head, "free") {
+        if !self.tell(&head, what) {
             self.pass_on(caller);
         }
     }

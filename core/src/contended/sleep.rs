@@ -55,6 +55,7 @@ impl<P: Primitive> Contender<P> {
             true => Alarm::exactly(sent),
             false => self.shared.home().looker.alarm(ttl, rank, sent),
         };
+        let alarm = mail.due.filter(|due| *due < alarm.at).map_or(alarm, Alarm::exactly);
         Next::Sleep(SleepPlan { alarm, keys_renewed })
     }
 
@@ -99,7 +100,8 @@ impl<P: Primitive> Contender<P> {
             }
             let now = client.clock.now();
             let next = || looker.alarm(-1, 1, now).at;
-            if (mail.missed && !entry.hurry(now)) || (mail.next && !entry.hurry(next())) {
+            let hurries = |at: Option<Tick>| at.is_none_or(|at| entry.hurry(at));
+            if !hurries(mail.missed.then_some(now)) || !hurries(mail.next.then(next)) || !hurries(mail.due) {
                 // The answer that came meanwhile may be older than the mail: both count then.
                 shared.line().note(mail);
             }

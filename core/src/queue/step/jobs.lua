@@ -147,6 +147,11 @@ local function reclaim(ms)
   end
 end
 
+-- Tells a head when to ask. Not `free`: it would ask now as well, only to learn this.
+local function tell_due(head, ms)
+  return tell(head, 'due' .. string.format('%d', ms))
+end
+
 -- Jobs have come into R, of which the first was due at `before`: tells those that wait, if anybody does, of whom `head` is the first.
 -- What comes after the change must not make an error of it.
 local function announce(now, head, before)
@@ -160,7 +165,7 @@ local function announce(now, head, before)
       wanting(math.huge).wake(queue, ready(queue.ms), 0)
     elseif first and (not before or first < before) then
       -- The head sleeps until the first is due.
-      if tell(head, 'free') == 0 then
+      if tell_due(head, first - queue.ms) == 0 then
         queue.front().pass_on('')
       end
     end
@@ -172,6 +177,6 @@ local function tell_new_head(ms, caller)
   local head = redis.call('ZRANGE', Q, 0, 0)[1]
   local first = head and head ~= caller and first_due()
   if first and first > ms and first < ms + SOON_MS then
-    tell(head, 'free')
+    tell_due(head, first - ms)
   end
 end

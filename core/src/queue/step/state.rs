@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::QUEUE;
 use super::nack::Seen;
-use crate::contended::{Queue, QueueAt};
+use crate::contended::{DUE, Queue, QueueAt};
 use crate::name::ObjectName;
 use crate::step::keys::expire_text;
 use crate::step::{Expires, Malformed, Outbox, Remembered, SharedKeys, State, Text, WrongType};
@@ -219,7 +219,9 @@ impl QueueState {
         let mut queue = self.queue_at(name, now, outbox);
         match (first, before) {
             (Some(first), _) if first <= now.millis() => queue.wake(ready, ANY, 0, ""),
-            (Some(first), before) if before.is_none_or(|before| first < before) => queue.tell_free(""),
+            (Some(first), before) if before.is_none_or(|before| first < before) => {
+                queue.tell_head(&due_in(first, now), "");
+            }
             _ => {}
         }
     }
@@ -227,11 +229,12 @@ impl QueueState {
     /// As `tell_new_head` in `jobs.lua`.
     pub(super) fn tell_new_head(&mut self, name: &ObjectName, now: ServerTime, caller: &str, outbox: &mut Outbox<'_>) {
         let soon = now.millis()..now.millis() + SOON_MS;
-        let is_soon = self.first_due().is_some_and(|due| due > now.millis() && soon.contains(&due));
+        let first = self.first_due();
+        let is_soon = first.is_some_and(|due| due > now.millis() && soon.contains(&due));
         let head = self.queue.head().map(str::to_owned).filter(|head| head != caller && is_soon);
         let mut queue = self.queue_at(name, now, outbox);
-        if let Some(head) = head {
-            queue.tell(&head, "free");
+        if let (Some(head), Some(first)) = (head, first) {
+            queue.tell(&head, &due_in(first, now));
         }
     }
 
@@ -243,6 +246,11 @@ impl QueueState {
     ) -> QueueAt<'a, 'h> {
         QueueAt { names: &QUEUE, queue: &mut self.queue, name, now, outbox }
     }
+}
+
+/// The message to a head that the first job is due at `first`.
+fn due_in(first: u64, now: ServerTime) -> String {
+    format!("{DUE}{}", first - now.millis())
 }
 
 /// The end of a wait of so many ms that begins now, rounded up: no job comes before its time.
