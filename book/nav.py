@@ -56,25 +56,17 @@ def folder(name: str, *others: Path) -> list[Entry]:
 
 def nav() -> list[Entry]:
     """The navigation: sections over the top, pages at the side."""
-    moving = [DOCS / "redisson.md", *sorted((DOCS / "moving").glob("*.md"))]
-    moving.remove(DOCS / "moving/README.md")
+    moving = [DOCS / "redisson.md", *sorted(page for page in (DOCS / "moving").glob("*.md") if page.name != "README.md")]
     listed = {*PRIMITIVES_TOO, *OPERATIONS, *PROJECT, "redisson.md"}
     other = [page for page in sorted(DOCS.glob("*.md")) if page.name not in listed]
-    project = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(page for page in PAGES if page.parent.parent != ROOT / "docs")]
-    project = [page for page in project if page.name == "README.md" and DOCS not in page.parents and page.parent != ROOT]
+    outside = [page for page in PAGES if DOCS not in page.parents and page.name != "README.md"]
+    folders = [page for page in PAGES if DOCS not in page.parents and page.name == "README.md" and page.parent != ROOT]
     return [
         {"Home": ["README.md"]},
         {"Primitives": folder("primitives", *(DOCS / name for name in PRIMITIVES_TOO))},
         *({language: folder(name)} for language, name in FOLDERS.items()),
-        {"Operations": [*(path(DOCS / name) for name in OPERATIONS), *(path(page) for page in other)]},
-        {"Moving from": ["docs/moving/README.md", *({title(page).partition("from ")[2] or title(page): path(page)} for page in moving)]},
+        {"Operations": [path(page) for page in [*(DOCS / name for name in OPERATIONS), *other]]},
+        {"Moving from": ["docs/moving/README.md", *({title(page).partition("from ")[2]: path(page)} for page in moving)]},
         {"Wire protocol": folder("protocol")},
-        {
-            "Project": [
-                *(path(DOCS / name) for name in PROJECT),
-                "CONTRIBUTING.md",
-                "CHANGELOG.md",
-                *(path(page) for page in project),
-            ]
-        },
+        {"Project": [path(page) for page in [*(DOCS / name for name in PROJECT), *outside, *folders]]},
     ]
