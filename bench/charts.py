@@ -16,10 +16,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "book"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 from svg import Picture, wide
 
+ROOT = Path(__file__).resolve().parent.parent
 PAGE, PICTURES = ROOT / "docs/benchmarks.md", ROOT / "docs/pictures"
 OURS = re.compile(r"(?:Rust|C|Python|Node|Java)\b(?!RL)")
 WIDTH, EDGE, BAR, ROW = 740, 20, 14, 22

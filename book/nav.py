@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "api"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "api"))
 from primitives import PRIMITIVES
 
+ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = [
     *(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -61,6 +61,7 @@ def nav() -> list[Entry]:
     other = [page for page in sorted(DOCS.glob("*.md")) if page.name not in listed]
     outside = [page for page in PAGES if DOCS not in page.parents and page.name != "README.md"]
     folders = [page for page in PAGES if DOCS not in page.parents and page.name == "README.md" and page.parent != ROOT]
+    named: list[Entry] = [{f"{path(page.parent)}/": path(page)} for page in folders]
     return [
         {"Home": ["README.md"]},
         {"Primitives": folder("primitives", *(DOCS / name for name in PRIMITIVES_TOO))},
@@ -68,5 +69,5 @@ def nav() -> list[Entry]:
         {"Operations": [path(page) for page in [*(DOCS / name for name in OPERATIONS), *other]]},
         {"Moving from": ["docs/moving/README.md", *({title(page).partition("from ")[2]: path(page)} for page in moving)]},
         {"Wire protocol": folder("protocol")},
-        {"Project": [path(page) for page in [*(DOCS / name for name in PROJECT), *outside, *folders]]},
+        {"Project": [*(path(page) for page in [*(DOCS / name for name in PROJECT), *outside]), *named]},
     ]

@@ -12,11 +12,10 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from nav import PAGES, nav
+from nav import PAGES, nav, title
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = ROOT / "build/book"
@@ -26,6 +25,7 @@ LANGUAGES = {".rs": "rust", ".py": "python", ".mjs": "js", ".java": "java", ".c"
 
 _CODE = re.compile(r"^( *)(```+|~~~+).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(\]\()([^)\s]+)(\))|((?:src|srcset|href)=\")([^\"]+)(\")")
+_FILE = re.compile(r"\[([\w./-]+\.md)\]\(([^)#\s]+)\)")
 _PROGRAMS = re.compile(r"^<!-- <api:programs>[^\n]*\n(.*?)^<!-- </api:programs> -->\n", re.DOTALL | re.MULTILINE)
 _PROGRAM = re.compile(r"^\| ([^|]+) \| \[[^\]]+\]\(([^)]+)\) \| ([^|]*) \|$", re.MULTILINE)
 _LIST = re.compile(r"(?:[-*] |\d+\. )")
@@ -70,9 +70,16 @@ def parts(text: str) -> Iterator[tuple[bool, str]]:
 def prose(page: Path, text: str) -> str:
     """Links that lead somewhere on the site; lists and folded parts as Python's Markdown reads them."""
     text = re.sub(r"^<!-- </?api:.*-->\n", "", text, flags=re.MULTILINE)
+    text = _FILE.sub(lambda found: titled(page, found), text)
     text = _LINK.sub(lambda found: linked(page, found), text)
     text = re.sub(r"<(details|summary|div|p)\b(?![^>]*markdown)", r'<\1 markdown="1"', text)
     return "\n".join(spaced(text.split("\n")))
+
+
+def titled(page: Path, found: re.Match[str]) -> str:
+    """A link that names a file names the page's title on the site."""
+    target = Path(os.path.normpath(page.parent / found[2]))
+    return f"[{title(target)}]({found[2]})" if target in PAGES else found[0]
 
 
 def linked(page: Path, found: re.Match[str]) -> str:
@@ -111,11 +118,11 @@ def tabs(page: Path, table: str) -> str:
     text = []
     for language, link, more in _PROGRAM.findall(table):
         program = page.parent / link
-        code = f"```{LANGUAGES[program.suffix]}\n{program.read_text().rstrip()}\n```\n\n{more}".rstrip().split("\n")
+        code = f"```{LANGUAGES[program.suffix]}\n{program.read_text().rstrip()}\n```\n\nEvery call: {more}".rstrip().split("\n")
         text.append("\n".join([f'=== "{language}"', "", *(f"    {line}".rstrip() for line in code), ""]))
     assert text, f"{page} has no programs in its table"
     return "\n".join(text)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
