@@ -11,6 +11,9 @@ if ! cmp -s book/requirements.txt "$venv/requirements.txt"; then
     cp book/requirements.txt "$venv/"
 fi
 python3 book/stage.py
-# The theme's notice about another major version of MkDocs; this one is pinned.
-NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict --config-file build/book/mkdocs.yml
+# Without the theme's notice about another major version of MkDocs: this one is pinned. With --quiet no warning counts.
+if ! log=$(NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --strict --config-file build/book/mkdocs.yml 2>&1); then
+    echo "$log" >&2
+    exit 1
+fi
 [ "${1:-}" != serve ] || exec python3 -m http.server --bind 127.0.0.1 --directory build/site 8000

@@ -92,6 +92,7 @@ def linked(page: Path, found: re.Match[str]) -> str:
     if target.is_dir() and target / "README.md" in PAGES:
         target /= "README.md"
     elif target not in PAGES and ROOT / "docs/pictures" not in target.parents:
+        assert target.exists(), f"{page.relative_to(ROOT)} links to {name}, which is not there"
         kind = "tree" if target.is_dir() else "blob"
         return f"{before}{REPOSITORY}/{kind}/main/{target.relative_to(ROOT)}{after}"
     return f"{before}{os.path.relpath(target, page.parent)}{'#' if heading else ''}{heading}{after}"
@@ -118,7 +119,9 @@ def tabs(page: Path, table: str) -> str:
     text = []
     for language, link, more in _PROGRAM.findall(table):
         program = page.parent / link
-        code = f"```{LANGUAGES[program.suffix]}\n{program.read_text().rstrip()}\n```\n\nEvery call: {more}".rstrip().split("\n")
+        code = f"```{LANGUAGES[program.suffix]}\n{program.read_text().rstrip()}\n```\n\nEvery call: {more}".rstrip().split(
+            "\n"
+        )
         text.append("\n".join([f'=== "{language}"', "", *(f"    {line}".rstrip() for line in code), ""]))
     assert text, f"{page} has no programs in its table"
     return "\n".join(text)

@@ -22,7 +22,7 @@ clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werro
 python_rest() {
     local tools=build/py-lint-venv/bin
     "$tools/ruff" check --quiet --config ruff.toml "$1" && "$tools/ruff" format --quiet --check --config ruff.toml "$1" &&
-        MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:api:book "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
+        MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:api:book:bench "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
 }
 
 check "rustfmt" cargo fmt --all --check

@@ -17,14 +17,22 @@ from browser import Browser, Page, complaints
 from site_server import SITE, SiteServer
 from testing import main
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "api"), str(ROOT / "book")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "api"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "book"))
 from nav import PAGES
 from primitives import PRIMITIVES
 
+ROOT = Path(__file__).resolve().parent.parent
 SCREENSHOTS = ROOT / "build/screenshots"
 #: Pages that are kept as pictures: light and dark, on a telephone and on a desk.
-SHOWN = ["index", "docs/primitives/lock", "docs/primitives/index", "docs/moving/redlock", "docs/protocol/lock", "docs/benchmarks"]
+SHOWN = [
+    "index",
+    "docs/primitives/lock",
+    "docs/primitives/index",
+    "docs/moving/redlock",
+    "docs/protocol/lock",
+    "docs/benchmarks",
+]
 NARROW, WIDE = 360, 1280
 #: What a browser fetches for a page by itself.
 FETCHED = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "srcset"), ("iframe", "src")}
