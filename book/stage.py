@@ -95,6 +95,9 @@ def linked(page: Path, found: re.Match[str]) -> str:
         assert target.exists(), f"{page.relative_to(ROOT)} links to {name}, which is not there"
         kind = "tree" if target.is_dir() else "blob"
         return f"{before}{REPOSITORY}/{kind}/main/{target.relative_to(ROOT)}{after}"
+    if found[4] and target.suffix == ".md":
+        # MkDocs leaves links in HTML as they are.
+        target = target.with_name("index.html") if target.name == "README.md" else target.with_suffix(".html")
     return f"{before}{os.path.relpath(target, page.parent)}{'#' if heading else ''}{heading}{after}"
 
 

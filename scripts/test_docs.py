@@ -115,5 +115,33 @@ class Pages(unittest.TestCase):
                         self.assertIn(heading, anchors(target), "no such heading")
 
 
+#: The pages for those who come from elsewhere: in which sources our calls have to be.
+MOVING = {
+    "redis-py": ["py/python/libdlock/**/*.py"],
+    "redlock": ["node/ts/**/*.ts", "py/python/libdlock/**/*.py"],
+    "shedlock": ["java/src/main/**/*.java"],
+    "curator": ["java/src/main/**/*.java"],
+    "bullmq": ["node/ts/**/*.ts"],
+}
+#: What a call of ours is given, from elsewhere.
+THEIRS = {"ofMinutes", "stringify"}
+
+
+class Moving(unittest.TestCase):
+    def test_every_page_is_checked_and_in_the_index(self) -> None:
+        folder = ROOT / "docs/moving"
+        self.assertEqual({page.stem for page in folder.glob("*.md")} - {"README"}, set(MOVING))
+        index = (folder / "README.md").read_text()
+        self.assertEqual([name for name in MOVING if f"({name}.md)" not in index], [])
+
+    def test_our_side_of_a_table_has_calls_that_exist(self) -> None:
+        for name, patterns in MOVING.items():
+            source = "".join(path.read_text() for pattern in patterns for path in ROOT.glob(pattern))
+            rows = re.findall(r"^\| .* \| (.*) \|$", (ROOT / f"docs/moving/{name}.md").read_text(), re.MULTILINE)
+            calls = {call for row in rows for code in re.findall(r"`([^`]+)`", row) for call in re.findall(r"(\w+)\(", code)}
+            self.assertGreater(len(calls), 5, name)
+            self.assertEqual({call for call in calls - THEIRS if not re.search(rf"\b{call}\b", source)}, set(), name)
+
+
 if __name__ == "__main__":
     main()

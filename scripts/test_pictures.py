@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import sys
@@ -18,7 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench"))
 import charts
 import keys
 import pictures
+import sequence
 import svg
+from driver.tables import print_table
 from primitives import PRIMITIVES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -118,10 +122,20 @@ class Charts(unittest.TestCase):
     def test_the_output_of_a_run_without_a_table_has_no_chart_of_it(self) -> None:
         self.assertEqual(charts.charts("### Pairs, 1 caller, a lock each\n\nnothing\n"), {})
 
-    def test_a_table_as_the_driver_prints_it_is_read(self) -> None:
-        # What `print_table` of bench/driver/tables.py pads and heads.
-        self.assertEqual(charts.cells("| Rust           |    1,024 |  3.23 ms |"), ["Rust", "1,024", "3.23 ms"])
-        self.assertEqual([charts.number(cell) for cell in ("1,024", "3.23 ms", "12.2 %", "8075")], [1024, 3.23, 12.2, 8075])
+    def test_what_a_run_prints_is_drawn(self) -> None:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            print_table("Pairs, 1 caller, a lock each", ["", "pairs/s", "client CPU"], [["Rust", "8,010", "47.2 us"]])
+        (picture,) = charts.charts(printed.getvalue()).values()
+        self.assertLessEqual({"Rust", "8,010", "47.2"}, set(texts(picture)))
+
+
+class Life(unittest.TestCase):
+    def test_the_messages_of_the_diagram_are_those_of_the_protocol(self) -> None:
+        section = (ROOT / "docs/protocol/lock.md").read_text().partition("\n## Messages\n")[2].partition("\n## ")[0]
+        said = {event.says for event in sequence.EVENTS if isinstance(event, sequence.Message)}
+        self.assertLessEqual(said, set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)))
+        self.assertEqual(said, {"free", "next"})
 
 
 class Keys(unittest.TestCase):
