@@ -34,6 +34,9 @@ SHOWN = [
     "docs/benchmarks",
 ]
 NARROW, WIDE = 360, 1280
+#: Cells that are too narrow for what they say: 3.5 em, which is 8 letters.
+NARROW_CELLS = """[...document.querySelectorAll('td')].filter((cell) => cell.innerText.length > 24 && cell.offsetWidth
+    && cell.clientWidth < 3.5 * parseFloat(getComputedStyle(cell).fontSize)).map((cell) => cell.innerText)"""
 #: What a browser fetches for a page by itself.
 FETCHED = {("link", "href"), ("script", "src"), ("img", "src"), ("source", "srcset"), ("iframe", "src")}
 
@@ -150,6 +153,7 @@ class Looked(unittest.TestCase):
         events = page.open(f"{self.server.url}{name}.html")
         self.assertEqual(complaints(events, self.server.url), [])
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), page.width)
+        self.assertEqual(page.evaluate(NARROW_CELLS), [], "cells of one word in a line, or less")
 
     def test_every_page_opens_on_a_telephone(self) -> None:
         page = self.browser.page(NARROW)
