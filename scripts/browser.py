@@ -55,9 +55,13 @@ class Browser:
         self.stop()
 
     def stop(self) -> None:
-        """Ends the process."""
-        self._process.kill()
-        self._process.wait()
+        """Ends the process, which ends its children."""
+        try:
+            self.call("Browser.close")
+            self._process.wait(timeout=10)
+        except (AssertionError, OSError, TimeoutError, subprocess.TimeoutExpired):
+            self._process.kill()
+            self._process.wait()
         self._selector.close()
         os.close(self._write)
         os.close(self._read)

@@ -60,7 +60,7 @@ class Committed(unittest.TestCase):
     def test_every_picture_is_shown_and_says_what_it_is(self) -> None:
         pages = "".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
         for path in PICTURES.iterdir():
-            self.assertRegex(pages, rf"!\[[^\]]+\]\([./]*pictures/{re.escape(path.name)}\)")
+            self.assertRegex(pages, rf"!\[[^\]]+\]\((?:[./]|docs/)*pictures/{re.escape(path.name)}\)")
             self.assertTrue(ET.parse(path).getroot()[0].text, "no title")
 
     def test_nothing_is_fetched(self) -> None:
