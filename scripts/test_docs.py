@@ -5,6 +5,7 @@ The pages of the languages (docs/c, docs/python, ...) are run by the tests of th
 
 from __future__ import annotations
 
+import json
 import re
 import unittest
 from pathlib import Path
@@ -96,6 +97,17 @@ class Pages(unittest.TestCase):
         self.assertEqual(
             re.findall(r"^- \[(.*)\]\(#", index, re.MULTILINE), re.findall(r"^### (.*)$", questions, re.MULTILINE)
         )
+
+    def test_statistics_to_alert_on_are_counted(self) -> None:
+        counted = json.loads((ROOT / "tests/vectors/stats.json").read_text())
+        known = {*counted["counters"]}
+        for kind, block in counted["blocks"].items():
+            known |= {f"{kind}.{name}" for name in [*block["counters"], *block["histograms"]]}
+        section = (ROOT / "docs/operations.md").read_text().partition("\n## What to alert on\n")[2]
+        rows = re.findall(r"^\| statistics? ([^|]*)\|", section, re.MULTILINE)
+        named = {name for row in rows for name in re.findall(r"`(\w+(?:\.\w+)?)`", row)} - {"p99"}
+        self.assertGreater(len(named), 6)
+        self.assertEqual(named - known, set())
 
     def test_prose_wraps_at_100_columns(self) -> None:
         for page in PAGES:
