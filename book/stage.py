@@ -77,9 +77,9 @@ def prose(page: Path, text: str) -> str:
 
 
 def titled(page: Path, found: re.Match[str]) -> str:
-    """A link that names a file names the page's title on the site."""
+    """A link that names a file of docs/ names the page's title on the site."""
     target = Path(os.path.normpath(page.parent / found[2]))
-    return f"[{title(target)}]({found[2]})" if target in PAGES else found[0]
+    return f"[{title(target)}]({found[2]})" if target in PAGES and ROOT / "docs" in target.parents else found[0]
 
 
 def linked(page: Path, found: re.Match[str]) -> str:
