@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 N ?= 2000
 MINUTES ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help deps demo test check-long soak bench lint fmt dist
+.PHONY: help deps demo test check-long soak bench docs lint fmt dist
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  make \1\t/' | expand -t 20
@@ -32,6 +32,9 @@ soak: ## processes under random faults for MINUTES=60, with every hold watched; 
 bench: ## tables and goals: every language beside the floor and its peers, 25 minutes; ROWS="pairs held" some of it
 	@scripts/deps.sh bench
 	@bench/run.sh $(ROWS)
+
+docs: ## the documentation as a site, in build/site; book/build.sh serve shows it
+	@book/build.sh
 
 lint: ## formatters in check mode, linters with warnings as errors
 	@scripts/deps.sh test

@@ -14,4 +14,8 @@ cp bench/node/callers.mjs bench/node/libdlock-worker.mjs build/node-app
     bench/java/Callers.java bench/java/Window.java bench/java/Worker.java
 "${CC:-cc}" -std=c11 -O2 -Wall -Wextra -o build/bench/c-worker bench/c/*.c \
     -Ibuild/c/include -Lbuild/c/lib -ldlock -Wl,-rpath,"$PWD/build/c/lib" -pthread -lm
-exec python3 bench/run.py "$@"
+# The charts are drawn of what the run has tables for.
+status=0
+python3 bench/run.py "$@" | tee build/bench/results.md || status=$?
+python3 bench/charts.py build/bench/results.md build/bench/charts
+exit "$status"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles and runs the programs of the README, the quickstart and examples/, as a reader would.
+# Compiles and runs the programs of the README, the quickstart and examples/, as a reader would; builds the site and looks at it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/c-library.sh
@@ -7,4 +7,5 @@ scripts/python-venv.sh
 scripts/node-app.sh
 scripts/java-jar.sh
 python3 scripts/test_examples.py
-exec python3 scripts/test_docs.py
+python3 scripts/test_docs.py
+exec python3 scripts/test_book.py

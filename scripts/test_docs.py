@@ -5,6 +5,7 @@ The pages of the languages (docs/c, docs/python, ...) are run by the tests of th
 
 from __future__ import annotations
 
+import json
 import re
 import unittest
 from pathlib import Path
@@ -97,6 +98,17 @@ class Pages(unittest.TestCase):
             re.findall(r"^- \[(.*)\]\(#", index, re.MULTILINE), re.findall(r"^### (.*)$", questions, re.MULTILINE)
         )
 
+    def test_statistics_to_alert_on_are_counted(self) -> None:
+        counted = json.loads((ROOT / "tests/vectors/stats.json").read_text())
+        known = {*counted["counters"]}
+        for kind, block in counted["blocks"].items():
+            known |= {f"{kind}.{name}" for name in [*block["counters"], *block["histograms"]]}
+        section = (ROOT / "docs/operations.md").read_text().partition("\n## What to alert on\n")[2]
+        rows = re.findall(r"^\| statistics? ([^|]*)\|", section, re.MULTILINE)
+        named = {name for row in rows for name in re.findall(r"`(\w+(?:\.\w+)?)`", row)} - {"p99"}
+        self.assertGreater(len(named), 6)
+        self.assertEqual(named - known, set())
+
     def test_prose_wraps_at_100_columns(self) -> None:
         for page in PAGES:
             with self.subTest(page=str(page.relative_to(ROOT))):
@@ -113,6 +125,34 @@ class Pages(unittest.TestCase):
                     self.assertTrue(target.exists(), "no such file")
                     if heading:
                         self.assertIn(heading, anchors(target), "no such heading")
+
+
+#: The pages for those who come from elsewhere: in which sources our calls have to be.
+MOVING = {
+    "redis-py": ["py/python/libdlock/**/*.py"],
+    "redlock": ["node/ts/**/*.ts", "py/python/libdlock/**/*.py"],
+    "shedlock": ["java/src/main/**/*.java"],
+    "curator": ["java/src/main/**/*.java"],
+    "bullmq": ["node/ts/**/*.ts"],
+}
+#: What a call of ours is given, from elsewhere.
+THEIRS = {"ofMinutes", "stringify"}
+
+
+class Moving(unittest.TestCase):
+    def test_every_page_is_checked_and_in_the_index(self) -> None:
+        folder = ROOT / "docs/moving"
+        self.assertEqual({page.stem for page in folder.glob("*.md")} - {"README"}, set(MOVING))
+        index = (folder / "README.md").read_text()
+        self.assertEqual([name for name in MOVING if f"({name}.md)" not in index], [])
+
+    def test_our_side_of_a_table_has_calls_that_exist(self) -> None:
+        for name, patterns in MOVING.items():
+            source = "".join(path.read_text() for pattern in patterns for path in ROOT.glob(pattern))
+            rows = re.findall(r"^\| .* \| (.*) \|$", (ROOT / f"docs/moving/{name}.md").read_text(), re.MULTILINE)
+            calls = {call for row in rows for code in re.findall(r"`([^`]+)`", row) for call in re.findall(r"(\w+)\(", code)}
+            self.assertGreater(len(calls), 5, name)
+            self.assertEqual({call for call in calls - THEIRS if not re.search(rf"\b{call}\b", source)}, set(), name)
 
 
 if __name__ == "__main__":

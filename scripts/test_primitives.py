@@ -33,6 +33,11 @@ class Primitives(unittest.TestCase):
                 pages = {each.name for each in PRIMITIVES if each.has_page(folder)}
                 self.assertEqual(stems(f"docs/{folder}", "*.md") - OTHER_PAGES, pages)
 
+    def test_each_has_a_page_that_is_in_the_choice_of_primitives(self) -> None:
+        self.assertEqual(stems("docs/primitives", "*.md") - OTHER_PAGES, set(NAMES))
+        choice = (ROOT / "docs/primitives/README.md").read_text()
+        self.assertEqual([name for name in NAMES if choice.count(f"({name}.md)") < 2], [])
+
     def test_each_has_examples(self) -> None:
         self.assertEqual({path.name for path in (ROOT / "examples").iterdir() if path.is_dir()}, set(NAMES))
 
