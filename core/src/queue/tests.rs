@@ -26,6 +26,11 @@ impl Place {
         }
         queues
     }
+
+    /// How many scripts the server has run, if there is one.
+    fn scripts(&self) -> u64 {
+        self.server.as_ref().map_or(0, |server| server.info("commandstats", "cmdstat_evalsha:calls"))
+    }
 }
 
 /// Takes in a task.

@@ -50,6 +50,28 @@ async fn an_earlier_job_wakes_the_head() {
     }
 }
 
+/// Heads are told when a job is due, and ask at that time only.
+#[tokio::test]
+async fn a_head_that_waits_for_its_time_asks_once() {
+    let place = Place::server();
+    let queues = place.queues(3).await;
+    queues[0].put(NewJob::new("much later").delay(600 * SECOND)).await.unwrap();
+    let mut takers = Vec::new();
+    for queue in &queues[1..] {
+        takers.push(takes(queue));
+        soon("it has a place", async { while queues[0].counts().await.unwrap().waiters < takers.len() as u64 {} })
+            .await;
+    }
+    let before = place.scripts();
+    queues[0].put_many([1, 2].map(|at| NewJob::new("x").delay(at * SECOND / 4))).await.unwrap();
+    let mut held = Vec::new();
+    for taker in takers {
+        held.push(soon("its job is due", taker).await.unwrap());
+    }
+    // The put, and a take each.
+    assert_eq!(place.scripts() - before, 3);
+}
+
 /// Ten jobs that are due at one time, for takers of five processes.
 #[tokio::test]
 async fn jobs_that_are_due_together_go_to_all_that_wait() {
