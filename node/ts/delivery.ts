@@ -172,7 +172,7 @@ export class Delivery implements AsyncDisposable {
     start: (id: Id, helds: Handle[]) => Submitted,
   ): Promise<boolean[]> {
     for (const delivery of deliveries) {
-      if (!(delivery instanceof Delivery)) throw wrongType("deliveries", "an iterable of deliveries", delivery);
+      if (!(delivery instanceof Delivery)) throw wrongType("a delivery to acknowledge", "a Delivery", delivery);
     }
     const over = deliveries.map((delivery) => delivery.#over !== undefined);
     const asked = deliveries.filter((_, at) => over[at] !== true);
