@@ -1,4 +1,4 @@
-"""A machine as a newcomer's: an empty home, no Rust, no network, and of libdlock only the packages that `make dist` has written."""
+"""A machine as a newcomer's: an empty home, no Rust, no network, and of libdlock only what `make dist` has written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps of README.md, in each language: commands, and files with programs. They are run by test_docs.py and test_newcomer.py."""
+"""The steps of README.md in each language, commands and files, for test_docs.py and test_newcomer.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command `dlock` as each package of build/dist brings it: it is the program itself, also where npm puts a script before it."""
+"""The command `dlock` as each package of build/dist brings it: what is started is the program itself, also by npm's script."""
 
 from __future__ import annotations
 

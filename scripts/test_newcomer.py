@@ -1,5 +1,5 @@
-"""Does what README.md says, to the letter, in each language: from an empty folder and the packages of build/dist to a program that
-has taken the lock. Prints how long each took.
+"""Does what README.md says, to the letter, in each language: from an empty folder and the packages of build/dist to a program
+that has taken the lock. Prints how long each took.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 import shutil
 import time
-import unittest
 from pathlib import Path
 
 import readme
