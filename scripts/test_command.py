@@ -102,11 +102,6 @@ class Commands(WithServer):
         running = self.start("npx", "dlock", "run", "npx", "--", "sh", "-c", "echo $DLOCK_NAME; exit 7")
         self.assertEqual(running.communicate(timeout=PATIENCE)[0], "npx\n")
         self.assertEqual(running.returncode, 7)
-        running = self.start("npx", "dlock", "run", "npx", "--", "sh", "-c", UNTIL_TERM)
-        self.said(running)
-        running.send_signal(signal.SIGTERM)
-        running.wait(PATIENCE)
-        self.assertEqual(self.server.command("EXISTS", "npx"), "0")
 
     def test_make_install_brings_the_completions(self) -> None:
         for file in (
