@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-#: What `make dist` has written.
-DIST = ROOT / "build/dist"
+#: What `make dist` has written, here or where the variable says.
+DIST = Path(os.environ.get("DLOCK_DIST", ROOT / "build/dist"))
 
 #: What the packages are to work without.
 _NOT_THERE = re.compile(r"(cargo|rust|maturin|dlock)")
@@ -45,7 +46,8 @@ class CleanPlace:
         (self.home / ".m2").mkdir()
         (self.home / ".m2/settings.xml").write_text(_SETTINGS.format(cache=Path.home() / ".m2/repository"))
         if has_rust:
-            # Its toolchain, and what it has built of the crates that libdlock needs.
+            # Its toolchain, and what it has built of the crates that libdlock needs: settings that change the build are the same.
+            self.environment |= {name: value for name, value in os.environ.items() if name.startswith("CARGO_")}
             self.environment["CARGO_HOME"] = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
             self.environment["RUSTUP_HOME"] = os.environ.get("RUSTUP_HOME", str(Path.home() / ".rustup"))
             self.environment["CARGO_TARGET_DIR"] = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
@@ -71,17 +73,25 @@ class CleanPlace:
 
     def shell(self, script: str, folder: Path, *, url: str = "", timeout: float = 120) -> str:
         """The output of commands that must succeed, entered in a folder one after another."""
-        done = subprocess.run(
+        shell = subprocess.Popen(
             ["bash", "-euo", "pipefail", "-c", script],
             cwd=folder,
             env={**self.environment, "REDIS_URL": url, "DLOCK_URL": url},
-            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
-            timeout=timeout,
+            start_new_session=True,
         )
-        assert done.returncode == 0, f"{script}\nended with {done.returncode}: {done.stdout[-1000:]}{done.stderr[-3000:]}"
-        return done.stdout
+        try:
+            said, complaints = shell.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            # With what it has started.
+            os.killpg(shell.pid, signal.SIGKILL)
+            shell.communicate()
+            raise
+        assert shell.returncode == 0, f"{script}\nended with {shell.returncode}: {said[-1000:]}{complaints[-3000:]}"
+        return said
 
     def remove(self) -> None:
         """Ends it."""
