@@ -36,6 +36,8 @@ class CleanPlace:
             "DIST": str(DIST),
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
+            # Java asks the operating system for the home.
+            "MAVEN_OPTS": f"-Duser.home={self.home}",
             "PATH": str(self._commands(has_rust)),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_NO_INDEX": "1",
