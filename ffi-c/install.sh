@@ -1,24 +1,31 @@
 #!/usr/bin/env bash
-# Puts library, headers, pkg-config file and CMake package in place, or takes them away again.
-#   ffi-c/install.sh BUILT PREFIX         BUILT holds libdlock.so and libdlock.a, such as target/release
+# Puts library, headers, pkg-config file and CMake package in place, or takes them away again; also the command dlock with its
+# completions, where it was built.
+#   ffi-c/install.sh BUILT PREFIX         BUILT holds libdlock.so, libdlock.a and dlock, such as target/release
 #   ffi-c/install.sh --uninstall PREFIX   removes what an install put there, and the folders of its own
 # DESTDIR is put before every path, for packagers; LIBDIR and INCLUDEDIR default to PREFIX/lib and PREFIX/include. What is
 # installed below PREFIX may be moved together. Line tables are left out (libdlock.so is a sixth of its size without) unless
 # KEEP_DEBUG=1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -eq 2 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -eq 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 prefix=$(realpath -ms -- "$2")
 libdir=$(realpath -ms -- "${LIBDIR:-$prefix/lib}")
 includedir=$(realpath -ms -- "${INCLUDEDIR:-$prefix/include}")
 to_lib=${DESTDIR:-}$libdir
 to_include=${DESTDIR:-}$includedir
 to_share=${DESTDIR:-}$prefix/share/dlock
+to_command=${DESTDIR:-}$prefix/bin/dlock
+# Where each shell looks for what it does not have.
+to_bash=${DESTDIR:-}$prefix/share/bash-completion/completions/dlock
+to_zsh=${DESTDIR:-}$prefix/share/zsh/site-functions/_dlock
+to_fish=${DESTDIR:-}$prefix/share/fish/vendor_completions.d/dlock.fish
 
 if [ "$1" = --uninstall ]; then
     rm -f -- "$to_lib"/libdlock.so "$to_lib"/libdlock.so.* "$to_lib"/libdlock.a "$to_lib"/pkgconfig/dlock{,-static}.pc
     rm -f -- "$to_include/dlock.h" "$to_include/dlock.hpp"
     rm -rf -- "$to_lib/cmake/dlock" "$to_include/dlock" "$to_share"
+    rm -f -- "$to_command" "$to_bash" "$to_zsh" "$to_fish"
     # Folders that others use too stay as long as they hold anything.
     rmdir --ignore-fail-on-non-empty -- "$to_lib/cmake" "$to_lib/pkgconfig" 2>/dev/null || true
     exit
@@ -68,3 +75,12 @@ done
 # shellcheck disable=SC2016 # a variable of CMake
 fill dlock-config.cmake "$to_lib/cmake/dlock" quote_cmake '${_dlock_here}' "$libdir/cmake/dlock"
 fill dlock-config-version.cmake "$to_lib/cmake/dlock" quote_cmake '' ''
+
+if [ -x "$built/dlock" ]; then
+    install -D -m 755 "$built/dlock" "$to_command"
+    [ -n "${KEEP_DEBUG:-}" ] || strip "$to_command"
+    for completion in "bash $to_bash" "zsh $to_zsh" "fish $to_fish"; do
+        install -d "$(dirname -- "${completion#* }")"
+        "$built/dlock" completion "${completion%% *}" >"${completion#* }"
+    done
+fi

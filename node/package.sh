@@ -28,8 +28,9 @@ built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")/libdlock_
 node stage.mjs "$stage"
 platform=$(echo "$stage"/libdlock-*)
 cp -r "$build/dist" "$stage/libdlock/"
-cp README.md "$stage/libdlock/"
+cp -r README.md bin "$stage/libdlock/"
 cp "$built" "$platform/dlock.node"
+../scripts/command.sh "$platform/bin/dlock" "$profile"
 # A sixth of the size without line tables.
 [ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$platform/dlock.node"
 for package in "$stage/libdlock" "$platform"; do

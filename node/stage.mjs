@@ -21,14 +21,14 @@ if (!PLATFORMS.includes(here)) throw new Error(`libdlock is not built for ${here
 write(`libdlock-${here}`, {
   name: `libdlock-${here}`,
   version,
-  description: `The native library of libdlock for ${here}`,
+  description: `The native library of libdlock, and the command dlock, for ${here}`,
   license: main.license,
   engines: main.engines,
   os: [process.platform],
   cpu: [process.arch],
   libc: ["glibc"],
   main: "dlock.node",
-  files: ["dlock.node", "LICENSE-*"],
+  files: ["dlock.node", "bin/dlock", "LICENSE-*"],
 });
 
 function write(name, content) {

@@ -34,6 +34,7 @@ rm -rf "$venv"
 "$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements-dev.txt
 ./lint.sh "$venv"
 
+../scripts/command.sh py/libdlock._native.data/scripts/dlock "${DLOCK_PY_PROFILE:-release}"
 build_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
 install_wheel "$build/wheels"
 (cd tests && "$venv/bin/python" -m mypy.stubtest --concise libdlock._native)

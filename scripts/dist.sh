@@ -15,7 +15,8 @@ cp "$target/package/libdlock-$version.crate" "$target/package/libdlock-fork-$ver
 
 scripts/python-venv.sh
 cp build/venv-wheel/libdlock-*.whl "$out/"
-node/package.sh "$out"
+scripts/node-app.sh
+cp build/node-packages/*.tgz "$out/"
 java/package.sh "$out" all
 
 stage=$(mktemp -d)

@@ -11,6 +11,7 @@ if [ ! -x "$venv/bin/maturin" ] || [ ! -x "$venv/bin/pytest" ]; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check $(grep -E '^(maturin|pytest)=' py/requirements-dev.txt)
 fi
 rm -rf build/venv-wheel
+scripts/command.sh py/libdlock._native.data/scripts/dlock
 # It talks however quiet it is asked to be.
 if ! log=$("$venv/bin/maturin" build --quiet --locked --release --manifest-path py/Cargo.toml --out build/venv-wheel \
     --interpreter "$venv/bin/python" 2>&1); then

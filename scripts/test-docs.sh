@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Compiles and runs the programs of the README, the quickstart and examples/, as a reader would; builds the site and looks at it.
+# Compiles and runs the programs of the README, the quickstart and examples/, as a reader would; then follows the README from an empty
+# folder, with the packages that would be published; builds the site and looks at it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+scripts/dist.sh >/dev/null # with build/venv and build/node-app
 scripts/c-library.sh
-scripts/python-venv.sh
-scripts/node-app.sh
 scripts/java-jar.sh
-python3 scripts/test_examples.py
-python3 scripts/test_docs.py
-exec python3 scripts/test_book.py
+status=0
+for tests in test_examples test_docs test_command test_newcomer test_book; do
+    python3 "scripts/$tests.py" || status=1
+done
+exit $status

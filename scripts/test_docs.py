@@ -10,27 +10,20 @@ import re
 import unittest
 from pathlib import Path
 
+import readme
 from testing import main
 from user_programs import JAVA, PYTHON, ROOT, WithServer, compiled, node, run
 
-README = (ROOT / "README.md").read_text()
 BUILD = ROOT / "build/docs"
 PAGES = [ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += [ROOT / folder / "README.md" for folder in ("api", "bench", "examples")]
 PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "tests").glob("*/README.md"))]
 
 
-def program(title: str) -> str:
-    """The README's program under that title: `Title ([more](page)):` or `Title:`, a blank line, the code."""
-    found = re.findall(rf"^{re.escape(title)}(?: \([^\n]*\))?:\n\n```\w+\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    assert len(found) == 1, f"{len(found)} programs under {title}"
-    return str(found[0])
-
-
-def source(name: str, title: str) -> Path:
-    """A file of that name with the README's program under that title."""
+def source(name: str, program: str) -> Path:
+    """A file of that name with the README's program."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / name).write_text(program(title))
+    (BUILD / name).write_text(readme.program(program))
     return BUILD / name
 
 
@@ -45,26 +38,26 @@ class Programs(WithServer):
 
     def test_rust(self) -> None:
         example = (ROOT / "core/examples/readme.rs").read_text()
-        self.assertEqual(example.partition("\n\n")[2], program("Rust"))
+        self.assertEqual(example.partition("\n\n")[2], readme.program("src/main.rs"))
         self.check("cargo", "run", "--quiet", "--example", "readme")
 
     def test_python(self) -> None:
-        self.check(*PYTHON, str(source("readme.py", "Python")))
+        self.check(*PYTHON, str(source("readme.py", "report.py")))
 
     def test_asyncio(self) -> None:
-        self.check(*PYTHON, str(source("readme_aio.py", "asyncio")))
+        self.check(*PYTHON, str(source("readme_aio.py", "report_aio.py")))
 
     def test_node(self) -> None:
-        self.check(*node(source("readme.mjs", "Node")))
+        self.check(*node(source("readme.mjs", "report.mjs")))
 
     def test_java(self) -> None:
-        self.check(*JAVA, str(source("Report.java", "Java")))
+        self.check(*JAVA, str(source("Report.java", "Report.java")))
 
     def test_cpp(self) -> None:
-        self.check(*compiled(source("readme.cpp", "C++17"), BUILD / "readme-cpp"))
+        self.check(*compiled(source("readme.cpp", "report.cpp"), BUILD / "readme-cpp"))
 
     def test_c(self) -> None:
-        self.check(*compiled(source("readme.c", "C"), BUILD / "readme-c"))
+        self.check(*compiled(source("readme.c", "report.c"), BUILD / "readme-c"))
 
     def test_quickstart(self) -> None:
         for url in ([], ["--", self.server.url]):

@@ -15,10 +15,20 @@ const DEFAULT_URL: &str = "redis://127.0.0.1:6379";
 const URL: &str = "DLOCK_URL";
 const PASSWORD: &str = "DLOCK_PASSWORD";
 
+/// Refuses a password on the command line, which every user of the machine can read there. For every command, also for one that
+/// asks no server: its arguments are read all the same.
+pub fn refuse_passwords(args: &ServerArgs) -> Result<(), Failure> {
+    if args.url.as_deref().is_some_and(has_password) {
+        return Err(refused("--url"));
+    }
+    let is_password = |option: &String| matches!(option.split_once('='), Some(("password" | "sentinel_password", value)) if !value.is_empty());
+    if args.options.iter().any(is_password) {
+        return Err(refused("--option"));
+    }
+    Ok(())
+}
+
 /// Connects as the arguments and the environment say. Warnings of the client go to standard error.
-///
-/// # Errors
-/// Before any I/O for a password on the command line, which every user of the machine can read there.
 pub async fn connect(args: &ServerArgs) -> Result<Client, Failure> {
     let mut config = quiet_config(args)?;
     config.on_event(Arc::new(warn));
@@ -29,7 +39,6 @@ pub async fn connect(args: &ServerArgs) -> Result<Client, Failure> {
 pub fn quiet_config(args: &ServerArgs) -> Result<Config, Failure> {
     let from_environment = variable(URL)?;
     let url = match &args.url {
-        Some(url) if has_password(url) => return Err(refused("--url")),
         Some(url) => url.as_str(),
         None => from_environment.as_deref().unwrap_or(DEFAULT_URL),
     };
@@ -42,9 +51,6 @@ pub fn quiet_config(args: &ServerArgs) -> Result<Config, Failure> {
     }
     for option in &args.options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
-        if matches!(name, "password" | "sentinel_password") {
-            return Err(refused("--option"));
-        }
         config.set(name, value)?;
     }
     Ok(config)

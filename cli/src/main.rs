@@ -73,6 +73,7 @@ fn start(args: Args, out: &Out) -> Result<u8, Failure> {
 
 async fn carry_out(args: Args, out: &Out) -> Result<u8, Failure> {
     let server = &args.server;
+    connection::refuse_passwords(server)?;
     match args.verb {
         Verb::Run(ref args) => run::run(server, args, out).await,
         Verb::Ls(ref args) => ls::ls(server, args, out).await,

@@ -135,8 +135,9 @@ fn replicas_that_are_reached_lag_or_are_not_waited_for() {
 #[test]
 fn a_clock_that_is_off() {
     let server = well().clock().start();
-    server.clock().offset(-600_000_000);
-    finds(at(&server, &["doctor"]), "clock", &["10m00s behind this machine's", "time daemon"]);
+    // Half a minute more than is looked for: a busy machine estimates by its round trip.
+    server.clock().offset(-630_000_000);
+    finds(at(&server, &["doctor"]), "clock", &["10m", "s behind this machine's", "time daemon"]);
 }
 
 #[test]

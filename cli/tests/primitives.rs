@@ -126,7 +126,7 @@ fn the_job_of_a_worker_that_is_killed_comes_again() {
     let server = Server::start();
     expect(&server, &["queue", "put", "q", "x"], 0);
     let worker =
-        start(at(&server, &["queue", "take", "q", "--lease", "500ms", "--", "sh", "-c", "echo in; exec sleep 60"]));
+        start(at(&server, &["queue", "take", "q", "--lease", "3s", "--", "sh", "-c", "echo in; exec sleep 60"]));
     worker.said("in");
     worker.signal("KILL");
     let next =

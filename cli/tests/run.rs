@@ -185,7 +185,8 @@ fn two_hundred_runs_of_two_processes_never_overlap() {
         start(command)
     };
     let processes = [process(), process()];
-    let bound = Instant::now() + Duration::from_secs(60);
+    // Four hundred processes, on a machine that does other things too.
+    let bound = Instant::now() + Duration::from_secs(240);
     for mut process in processes {
         eventually(bound.saturating_duration_since(Instant::now()), "all have run", || !process.is_running());
         let ended = process.ended();

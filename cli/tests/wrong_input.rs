@@ -50,7 +50,9 @@ fn every_command_says_that_the_server_is_not_there() {
 
 #[test]
 fn every_command_refuses_a_password_among_its_arguments() {
-    for args in with_server() {
+    // Those that need no server, too.
+    let apart: [&[&str]; 3] = [&["id", "--worker", "1"], &["id", "--decode", "1"], &["completion", "bash"]];
+    for args in ALL.into_iter().chain(apart) {
         for wrong in [["--url", "redis://:SECRET@h"], ["--url", "redis://h?password=SECRET"], ["-o", "password=SECRET"]]
         {
             let ended = start(dlock(&[&wrong, args].concat())).ended();
@@ -79,6 +81,30 @@ fn a_password_comes_from_the_environment_or_a_file() {
 }
 
 #[test]
+fn every_command_names_a_flag_that_it_does_not_know() {
+    let completion: &[&str] = &["completion", "bash"];
+    for args in ALL.into_iter().chain([completion]) {
+        let verb = if args[0] == "queue" { 2 } else { 1 };
+        for json in [&[][..], &["--json"]] {
+            let ended = start(dlock(&[json, &args[..verb], &["--no-such"], &args[verb..]].concat())).ended();
+            assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{args:?}: {ended:?}");
+            assert!(ended.stderr.contains("'--no-such'") && ended.stderr.contains("--help"), "{args:?}: {ended:?}");
+        }
+    }
+}
+
+#[test]
+fn jobs_that_do_not_exist_are_a_no() {
+    let server = Server::start();
+    expect(&server, &["queue", "take", "nothing"], 1);
+    expect(&server, &["queue", "dead", "nothing"], 0);
+    for what in ["--requeue", "--remove"] {
+        expect(&server, &["queue", "dead", "nothing", what, "no-such"], 1);
+    }
+    assert_eq!(server.keys(), [""; 0], "and nothing is left of the question");
+}
+
+#[test]
 fn arguments_that_are_wrong_are_named() {
     let server = Server::start();
     for (args, says) in [
@@ -96,6 +122,18 @@ fn arguments_that_are_wrong_are_named() {
         (&["queue", "put", "a", "x", "--delay", "-1s"], "-1"),
         (&["queue", "put", "a", "x", "--max-attempts", "0"], "1 to"),
         (&["queue", "take", "a", "--lease", "1ms"], "100 ms"),
+        (&["queue", "dead", "a", "--requeue", "x", "--remove", "x"], "--remove"),
+        (&["queue", "ls", "a", "--most", "0"], "1 to 1000"),
+        (&["limit", "a", "-r", "1/s", "--burst", "0"], "1 to"),
+        (&["release", "a"], "--force"),
+        (&["id", "--worker", "99999"], "0 to 31"),
+        (&["id", "--worker", "1", "--pool", "a"], "--pool"),
+        (&["id", "--decode", "x"], "digits"),
+        (&["id", "--base", "7"], "10, 32, 36"),
+        (&["id", "-n", "0"], "1 to"),
+        (&["acl", "--kind", "mutex"], "rw-lock"),
+        (&["acl", "--user", "a b"], "--user"),
+        (&["doctor", "--kind", "mutex"], "rw-lock"),
         (&["completion", "tcsh"], "tcsh"),
         (&["-o", "leese=1s", "ls"], "lease"),
         (&["-o", "lease", "ls"], "lease"),
@@ -120,6 +158,8 @@ fn a_reader_that_has_gone_ends_every_command_quietly() {
         &["id", "-n", "100000"],
         &["queue", "put", "q", "x"],
         &["queue", "ls", "q"],
+        &["queue", "dead", "q", "--json"],
+        &["release", "b", "--force", "--json"],
         &["acl"],
         &["doctor"],
         &["completion", "zsh"],

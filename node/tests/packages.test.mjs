@@ -39,8 +39,8 @@ async function fresh(...packages) {
 describe("the packages", () => {
   it("hold what is needed, and nothing else", () => {
     const files = (name) => readdirSync(installed(name)).sort();
-    assert.deepEqual(files("libdlock"), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "dist", "package.json"]);
-    assert.deepEqual(files(PLATFORM), ["LICENSE-APACHE", "LICENSE-MIT", "dlock.node", "package.json"]);
+    assert.deepEqual(files("libdlock"), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "bin", "dist", "package.json"]);
+    assert.deepEqual(files(PLATFORM), ["LICENSE-APACHE", "LICENSE-MIT", "bin", "dlock.node", "package.json"]);
     assert.ok(!readdirSync(join(installed("libdlock"), "dist/esm")).some((file) => file.endsWith(".map")));
   });
 
@@ -133,6 +133,22 @@ describe("without the native library", () => {
       assert.match(text, new RegExp(`no native library for ${platform} ${arch}`));
       assert.match(text, /linux-x64-gnu and linux-arm64-gnu/);
     }
+  });
+
+  it("the command names the package, and what to do", async () => {
+    const folder = await fresh("libdlock");
+    const error = await run(join(folder, "node_modules/.bin/dlock"), ["--version"]).catch((error) => error);
+    assert.equal(error.code, 125);
+    assert.match(error.stderr, new RegExp(`in the package ${PLATFORM}, which is not installed`));
+    assert.match(error.stderr, /--omit=optional/);
+  });
+
+  it("the command finds the package in a folder above, as Node would", async () => {
+    const folder = await fresh("libdlock", PLATFORM);
+    const inner = join(folder, "packages/inner/node_modules");
+    cpSync(join(folder, "node_modules/libdlock"), join(inner, "libdlock"), { recursive: true });
+    const { stdout } = await run(join(inner, "libdlock/bin/dlock"), ["--version"]);
+    assert.equal(stdout, `dlock ${manifest("libdlock").version}\n`);
   });
 
   it("one that is broken is told from one that is missing", async () => {
