@@ -69,23 +69,9 @@ impl Survey {
         (most, visit): (usize, u64),
         found: &mut BTreeSet<Found>,
     ) -> Result<bool> {
-        let prefix = &self.context.options.key_prefix;
-        let of_keys = format!("*{}{pattern}*", escaped(prefix));
         let (mut cursor, mut visited) = ("0".to_owned(), 0);
         loop {
-            let scan = ["SCAN", &cursor, "MATCH", &of_keys, "COUNT", &AT_ONCE.to_string()].map(str::to_owned);
-            let answer = self.ask(server, OP, &[scan.to_vec()]).await?.pop();
-            let (next, keys) = page(answer.ok_or_else(malformed)??)?;
-            let mut unclear = Vec::new();
-            for key in keys {
-                match Kind::of_companion(&key) {
-                    Some((kind, name)) => self.take(kind, name, pattern, found),
-                    None => unclear.push(key),
-                }
-            }
-            for (kind, name) in self.look_at(server, unclear).await? {
-                self.take(kind, &name, pattern, found);
-            }
+            let next = self.visit(server, pattern, &cursor, |_| false, found).await?;
             visited += AT_ONCE;
             match next.as_str() {
                 "0" => return Ok(true),
@@ -93,6 +79,35 @@ impl Survey {
                 _ => cursor = next,
             }
         }
+    }
+
+    /// Looks at some keys from a cursor on, and returns the next one; "0" is the beginning, and the end. A key whose name does not
+    /// tell what it is costs more commands, unless the caller knows the object of this name.
+    pub(super) async fn visit(
+        &self,
+        server: &OneServer<'_>,
+        pattern: &str,
+        cursor: &str,
+        is_known: impl Fn(&str) -> bool,
+        found: &mut BTreeSet<Found>,
+    ) -> Result<String> {
+        let prefix = &self.context.options.key_prefix;
+        let of_keys = format!("*{}{pattern}*", escaped(prefix));
+        let scan = ["SCAN", cursor, "MATCH", &of_keys, "COUNT", &AT_ONCE.to_string()].map(str::to_owned);
+        let answer = self.ask(server, OP, &[scan.to_vec()]).await?.pop();
+        let (next, keys) = page(answer.ok_or_else(malformed)??)?;
+        let mut unclear = Vec::new();
+        for key in keys {
+            match Kind::of_companion(&key) {
+                Some((kind, name)) => self.take(kind, name, pattern, found),
+                None if key.strip_prefix(prefix.as_str()).is_some_and(&is_known) => {}
+                None => unclear.push(key),
+            }
+        }
+        for (kind, name) in self.look_at(server, unclear).await? {
+            self.take(kind, &name, pattern, found);
+        }
+        Ok(next)
     }
 
     /// Adds an object if it is one that this client could open, and that is looked for.
@@ -160,7 +175,7 @@ fn of_hash(key: &str, fields: &[Option<String>], any: Option<&str>) -> Option<(K
 }
 
 /// `<uuid>:<n>`, as Redisson's and our owners are.
-fn is_owner(field: &str) -> bool {
+pub(super) fn is_owner(field: &str) -> bool {
     let Some((uuid, number)) = field.split_once(':') else { return false };
     uuid::Uuid::try_parse(uuid).is_ok() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
