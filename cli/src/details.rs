@@ -51,8 +51,8 @@ impl Details {
             Kind::RateLimiter => {
                 let left = client.survey().time_left(kind, name).await?;
                 let details = details.with(json!({ "full_after_ms": left.map(millis) }));
-                let what = left.map_or(String::new(), |left| format!("full again in {}", duration::show(left)));
-                Ok(Details { what, left, ..details })
+                let what = left.map_or("", |_| "the time until it is full again").to_owned();
+                Ok(Details { state: "used", what, left, ..details })
             }
             // Of these the server does not say more, or only to those who know how they were made.
             _ => Ok(details),
@@ -185,7 +185,7 @@ impl Details {
         let mut lines = vec![("kind".to_owned(), self.kind.to_string()), ("state".to_owned(), self.state.to_owned())];
         for (field, value) in self.fields.iter().filter(|(_, value)| !value.is_null()) {
             match (field.as_str(), self.left) {
-                ("ttl_ms", Some(left)) => lines.push(("time left".to_owned(), duration::show(left))),
+                ("ttl_ms" | "full_after_ms", Some(left)) => lines.push(("time left".to_owned(), duration::show(left))),
                 _ => lines.push((name(field), show(value))),
             }
         }

@@ -69,8 +69,10 @@ fn kinds(view: &View) -> Value {
 /// One object, with what is left of it now.
 pub fn object(row: &Arc<Row>) -> Value {
     let mut object = row.details.to_json();
-    if row.details.left.is_some() && !object["ttl_ms"].is_null() {
-        object["ttl_ms"] = json!(row.left().map(millis));
+    for field in ["ttl_ms", "full_after_ms"] {
+        if object.get(field).is_some_and(Value::is_number) {
+            object[field] = json!(row.left().map(millis));
+        }
     }
     object["what"] = json!(row.details.what);
     object["waiters"] = json!(&*row.waiters);
