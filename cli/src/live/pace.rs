@@ -14,8 +14,6 @@ const UNSEEN: f64 = 1.5;
 const LONGEST: Duration = Duration::from_secs(5);
 
 pub struct Pace {
-    /// The shortest round trip, which is not the server's work.
-    trip: Duration,
     /// How long the server has been busy since [`Pace::begin`], as estimated.
     busy: Duration,
     began: Instant,
@@ -23,12 +21,7 @@ pub struct Pace {
 
 impl Pace {
     pub fn new() -> Pace {
-        Pace { trip: Duration::ZERO, busy: Duration::ZERO, began: Instant::now() }
-    }
-
-    /// A shortest round trip to the server, as measured.
-    pub fn set_trip(&mut self, trip: Duration) {
-        self.trip = trip;
+        Pace { busy: Duration::ZERO, began: Instant::now() }
     }
 
     /// From now on the work is counted anew.
@@ -45,16 +38,9 @@ impl Pace {
         self.began.elapsed()
     }
 
-    /// Rests after requests of which the server itself has told how long it was busy.
+    /// Rests after requests on which the server has spent so much processor time.
     pub async fn rest_after(&mut self, busy: Duration) {
         let busy = busy.mul_f64(UNSEEN);
-        self.busy += busy;
-        sleep(rest(busy)).await;
-    }
-
-    /// Rests after requests of which only the time until their answers is known: this machine's part of it counts, too.
-    pub async fn rest_since(&mut self, began: Instant) {
-        let busy = began.elapsed().saturating_sub(self.trip);
         self.busy += busy;
         sleep(rest(busy)).await;
     }

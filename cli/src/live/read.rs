@@ -78,7 +78,7 @@ impl Reader {
         self.tell.send_replace(Arc::new(self.view.clone()));
     }
 
-    /// Where the server is, and how far away.
+    /// Where the server is.
     async fn meet(&mut self) -> Result<(), Error> {
         let facts = self.client.survey().facts(&[]).await?;
         let addresses: Vec<_> = facts.iter().map(|facts| facts.address.as_str()).collect();
@@ -88,17 +88,15 @@ impl Reader {
         {
             return Err(error.clone());
         }
-        self.pace.set_trip(facts.iter().filter_map(|facts| facts.round_trip).max().unwrap_or_default());
         self.is_up = true;
         Ok(())
     }
 
     async fn look(&mut self) -> Result<(), Error> {
         for _ in 0..STEPS {
-            let began = Instant::now();
             let known = &self.known;
             let step = self.walk.step(|name| known.is_sure(name)).await?;
-            self.pace.rest_since(began).await;
+            self.pace.rest_after(step.busy).await;
             self.known.find(step.objects.into_iter().map(|found| (found.name, found.kind)));
             if step.is_last {
                 self.known.end_round();
@@ -147,7 +145,8 @@ impl Reader {
 
     /// All at once, each with a request of its own.
     async fn read_each(&mut self, keys: &[Key]) -> Result<(), Error> {
-        let (began, mut reading) = (Instant::now(), JoinSet::new());
+        let (before, began) = (self.client.survey().processor_time().await?, Instant::now());
+        let mut reading = JoinSet::new();
         for key in keys.iter().cloned() {
             let client = self.client.clone();
             reading.spawn(async move { (Details::read(&client, key.1, &key.0).await, key) });
@@ -159,14 +158,15 @@ impl Reader {
                 Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
             }
         }
-        self.pace.rest_since(began).await;
+        self.rest(before, began).await?;
         Ok(())
     }
 
     async fn read_queues(&mut self) -> Result<(), Error> {
         let keys = self.known.waited_for(QUEUES);
         for keys in keys.chunks(OTHERS) {
-            let (began, mut reading) = (Instant::now(), JoinSet::new());
+            let (before, began) = (self.client.survey().processor_time().await?, Instant::now());
+            let mut reading = JoinSet::new();
             for key in keys.iter().cloned() {
                 let survey = self.client.survey();
                 reading.spawn(async move { (survey.waiters(key.1, &key.0, WAITERS).await, key) });
@@ -178,7 +178,7 @@ impl Reader {
                     object.row = Some(Arc::new(Row { waiters: waiters.unwrap_or_default().into(), ..row }));
                 }
             }
-            self.pace.rest_since(began).await;
+            self.rest(before, began).await?;
         }
         Ok(())
     }
@@ -203,6 +203,15 @@ impl Reader {
             _ if is_of_one(&error) => self.keep(key, Details::unreadable(key.1, &key.0, &error), None, true),
             _ => return Err(error),
         }
+        Ok(())
+    }
+
+    /// Rests after requests that others may have come between.
+    async fn rest(&mut self, before: Duration, began: Instant) -> Result<(), Error> {
+        let took = began.elapsed();
+        let spent = self.client.survey().processor_time().await?.saturating_sub(before);
+        // A server that does not tell has spent no more than the time until its answers.
+        self.pace.rest_after(if spent.is_zero() { took } else { spent.min(took) }).await;
         Ok(())
     }
 

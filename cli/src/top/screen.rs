@@ -9,7 +9,9 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{self, Event};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
 use ratatui::{Frame, Terminal};
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::sync::mpsc::{self, Receiver};
@@ -40,8 +42,11 @@ impl Screen {
     /// Takes the terminal, at first and when the program goes on after a stop.
     pub fn enter(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
-        self.terminal.clear()
+        execute!(io::stdout(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
+        // A new one knows of nothing on the screen and draws all of it. Its `clear` would ask the terminal where the cursor is, and
+        // the thread that reads keys would get the answer.
+        self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(())
     }
 
     /// Stops as other programs do at Ctrl-Z: gives the terminal to the shell. Where no shell could have it go on, the kernel does

@@ -42,7 +42,7 @@ pub struct LockSeen {
 pub struct Glance {
     /// In the order of the names. [`ErrorKind::WrongType`] for what is no lock.
     pub locks: Vec<Result<LockSeen>>,
-    /// How long the servers were busy with it, from the first command to the last by their own clocks, all servers together.
+    /// The processor time that the servers spent on it, by their own account, all of them together.
     pub busy: Duration,
 }
 
@@ -79,10 +79,10 @@ impl Survey {
             let mut commands = vec![vec!["TIME".to_owned()]];
             commands.extend(names.iter().flat_map(|(_, name)| of_lock(name)));
             commands.push(vec!["TIME".to_owned()]);
-            let mut answers = self.ask(&server, OP, &commands).await?;
+            let (mut answers, spent) = self.ask_and_measure(&server, OP, commands).await?;
+            busy += spent;
             let ends = (answers.first().and_then(time_of), answers.last().and_then(time_of));
             let (began, ended) = (ends.0.unwrap_or(0), ends.1.unwrap_or(0));
-            busy += Duration::from_micros(ended.saturating_sub(began));
             let span = u128::from(ended.saturating_sub(began));
             let mut answers = answers.drain(1..);
             let count = names.len() as u128;

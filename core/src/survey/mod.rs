@@ -19,6 +19,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod work;
 
 use std::fmt;
 use std::sync::Arc;

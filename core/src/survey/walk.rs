@@ -1,6 +1,7 @@
 //! A walk over all keys of the servers that goes on for as long as somebody looks, a step at a time.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::{Found, Survey};
 use crate::error::Result;
@@ -25,6 +26,8 @@ pub struct Step {
     pub objects: Vec<Found>,
     /// Whether this was the last step over all keys of all servers: the next begins anew.
     pub is_last: bool,
+    /// The processor time that the server spent on it, by its own account.
+    pub busy: Duration,
 }
 
 impl Survey {
@@ -48,10 +51,10 @@ impl Walk {
         // Nodes may have left the cluster since.
         let Some(server) = servers.get(self.server) else {
             (self.server, self.cursor) = (0, "0".to_owned());
-            return Ok(Step { objects: Vec::new(), is_last: true });
+            return Ok(Step { objects: Vec::new(), is_last: true, busy: Duration::ZERO });
         };
         let mut found = BTreeSet::new();
-        let next = self.survey.visit(server, &self.pattern, &self.cursor, is_known, &mut found).await?;
+        let (next, busy) = self.survey.visit(server, &self.pattern, &self.cursor, is_known, &mut found).await?;
         let is_end = next == "0";
         let is_last = is_end && self.server + 1 >= servers.len();
         self.cursor = next;
@@ -60,6 +63,6 @@ impl Walk {
             (true, false) => self.server + 1,
             (false, false) => self.server,
         };
-        Ok(Step { objects: found.into_iter().collect(), is_last })
+        Ok(Step { objects: found.into_iter().collect(), is_last, busy })
     }
 }
