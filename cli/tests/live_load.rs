@@ -17,7 +17,7 @@ const LOCKS: usize = 10_000;
 const CHANGES: usize = 1_000;
 
 /// How long the server's time is measured, without the view and with it.
-const SPAN: Duration = Duration::from_secs(8);
+const SPAN: Duration = Duration::from_secs(5);
 
 /// Grants some locks, as the library's script does: the holder, its lease, and the token, which is the server's time.
 const GRANT: &str = "local time = redis.call('TIME') for _, number in ipairs(ARGV) do local name = 'orders/' .. number \

@@ -215,7 +215,7 @@ fn a_prometheus_client_reads_the_metrics() {
 fn a_password_is_in_nothing_that_is_served() {
     let server = Server::options().password("SECRET-PASSWORD").rights(vec!["+scan".to_owned()]).start();
     let mut command = dlock(&["serve", "--allow-force"]);
-    command.env("DLOCK_URL", format!("redis://:SECRET-PASSWORD@{}?response_timeout=10s", server.address()));
+    command.env("DLOCK_URL", format!("redis://:SECRET-PASSWORD@{}?response_timeout=3s", server.address()));
     let served = Served::start(command);
     until_it_sees(&served, 0);
     let nothing = |when: &str| {

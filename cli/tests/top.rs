@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, dlock, expect, patient, start};
+use common::{PATIENCE, dlock, expect, kill, patient, start};
 use libdlock_testkit::Server;
 use serde_json::Value;
 
@@ -173,7 +173,7 @@ fn forty_columns_are_enough_and_arrows_reach_every_row() {
     tmux.shows("orders/29");
     tmux.press(&["Home", "PageDown"]);
     tmux.until("another page", |screen| screen.contains("orders/07") && !screen.contains("orders/29"));
-    let is_coloured = |screen: &str| (31..38).any(|colour| screen.contains(&format!("{colour}m")));
+    let is_coloured = |screen: &str| screen.contains("\u{1b}[38;5;");
     assert!(!is_coloured(&tmux.coloured()), "NO_COLOR: {:?}", tmux.coloured());
     // A window that changes its size.
     tmux.run(&["resize-window", "-x", "100", "-y", "20"]);
@@ -203,8 +203,9 @@ fn the_terminal_is_given_back_whatever_ends_top() {
     for (signal, code) in [("TERM", 143), ("HUP", 129)] {
         tmux.top("");
         let id = tmux.run(&["display-message", "-p", "#{pane_pid}"]);
-        let ended = Command::new("pkill").args([&format!("-{signal}"), "-P", id.trim(), "dlock"]).status().unwrap();
-        assert!(ended.success());
+        let id = id.trim();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        kill(signal, children.trim().parse().unwrap());
         tmux.shows(&format!("code {code}"));
         assert_eq!(tmux.settings(), before, "after {signal}");
     }

@@ -14,14 +14,14 @@ mod read;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use libdlock::Client;
+use libdlock::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use self::read::Reader;
 use crate::args::{LiveArgs, ServerArgs};
-use crate::connection::quiet_config;
+use crate::connection::config_with;
 use crate::details::Details;
 use crate::exit::Failure;
 
@@ -112,7 +112,7 @@ impl Live {
     /// What no patience mends: wrong arguments, a wrong password.
     pub async fn start(server: &ServerArgs, args: &LiveArgs) -> Result<Live, Failure> {
         let mut view = View::nothing();
-        let first = match Client::connect_with(quiet_config(server)?).await {
+        let first = match Client::connect_with(config(server)?).await {
             Ok(client) => Some(client),
             Err(error) if error.is_retryable() => {
                 view.problem = Some(error.to_string());
@@ -186,6 +186,11 @@ impl Drop for Live {
     }
 }
 
+/// A server that has gone is told sooner than to those who have work to do.
+fn config(server: &ServerArgs) -> Result<Config, Failure> {
+    config_with(server, &[("operation_timeout", "2s")])
+}
+
 /// The first client that there is, which connects again by itself from then on.
 async fn connected(
     server: &ServerArgs,
@@ -196,7 +201,7 @@ async fn connected(
         if let Some(client) = share.borrow().clone() {
             return client;
         }
-        let client = async { Ok::<_, Failure>(Client::connect_with(quiet_config(server)?).await?) };
+        let client = async { Ok::<_, Failure>(Client::connect_with(config(server)?).await?) };
         match client.await {
             Ok(client) => drop(share.send_replace(Some(client))),
             Err(failure) => {

@@ -108,20 +108,24 @@ impl Browser {
         self.send("Page.navigate", json!({ "url": url }));
     }
 
+    fn evaluate(&mut self, expression: &str) -> Value {
+        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        self.send("Runtime.evaluate", asked)
+    }
+
     /// What an expression of JavaScript gives.
     #[track_caller]
     pub fn value(&mut self, expression: &str) -> Value {
-        let asked = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
-        let answer = self.send("Runtime.evaluate", asked);
+        let answer = self.evaluate(expression);
         assert!(answer["exceptionDetails"].is_null(), "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true; it fails on a page that is not there yet.
     #[track_caller]
     pub fn shows(&mut self, expression: &str) {
         let began = Instant::now();
-        while self.value(expression) != true {
+        while self.evaluate(expression)["result"]["value"] != true {
             if began.elapsed() > PATIENCE {
                 let page = self.value("document.body.innerText");
                 panic!("{expression} did not become true: {page}");
