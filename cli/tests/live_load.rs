@@ -5,11 +5,11 @@ mod common;
 mod served;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, at};
+use common::at;
 use libdlock_testkit::{Server, eventually};
 use served::Served;
 
@@ -18,6 +18,9 @@ const CHANGES: usize = 1_000;
 
 /// How long the server's time is measured, without the view and with it.
 const SPAN: Duration = Duration::from_secs(5);
+
+/// A sweep takes a few seconds by its pace, and longer where this machine is too busy to read what the server answers.
+const SWEEPS: Duration = Duration::from_secs(120);
 
 /// Grants some locks, as the library's script does: the holder, its lease, and the token, which is the server's time.
 const GRANT: &str = "local time = redis.call('TIME') for _, number in ipairs(ARGV) do local name = 'orders/' .. number \
@@ -55,16 +58,16 @@ fn ten_thousand_locks_cost_a_server_little() {
         grant(&server, start..start + 500);
     }
     thread::scope(|scope| {
-        let goes_on = Arc::new(AtomicBool::new(true));
-        let (server, on) = (&server, goes_on.clone());
+        let (goes_on, granted) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+        let (server, on, count) = (&server, goes_on.clone(), granted.clone());
         scope.spawn(move || {
             // Ten at a time, each lock every ten seconds, in an order that is not that of the names.
-            let (began, mut done) = (Instant::now(), 0);
+            let began = Instant::now();
             while on.load(Ordering::Relaxed) {
                 let due = (began.elapsed().as_secs_f64() * CHANGES as f64) as usize;
-                while done + 10 <= due {
+                while count.load(Ordering::Relaxed) + 10 <= due {
+                    let done = count.fetch_add(10, Ordering::Relaxed);
                     grant(server, (done..done + 10).map(|number| number * 7 % LOCKS));
-                    done += 10;
                 }
                 thread::sleep(Duration::from_millis(5));
             }
@@ -72,13 +75,21 @@ fn ten_thousand_locks_cost_a_server_little() {
         let without = share(server);
         let served = Served::start(at(server, &["serve"]));
         let state = || served.json("/api/state?limit=1");
-        eventually(PATIENCE, "all locks are seen", || state()["matching"] == LOCKS && state()["complete"] == true);
+        let (before, began) = (granted.load(Ordering::Relaxed), Instant::now());
+        // The first sweep asks what kind each object is, and only the second sees tokens change.
+        let is_seen = || {
+            let state = state();
+            state["matching"] == LOCKS && state["complete"] == true && state["sweeps"].as_u64() > Some(2)
+        };
+        eventually(SWEEPS, "all locks are seen three times", is_seen);
         let with = share(server);
-        let state = state();
-        let rate = state["grants_per_second"].as_f64().unwrap();
+        let rate = (granted.load(Ordering::Relaxed) - before) as f64 / began.elapsed().as_secs_f64();
         goes_on.store(false, Ordering::Relaxed);
+        let state = state();
+        let told = state["grants_per_second"].as_f64().unwrap();
         println!(
-            "without {:.1} %, with {:.1} %: {:.1} % for the view, {:.1} % as it says; a sweep in {} ms; {rate} grants/s",
+            "without {:.1} %, with {:.1} %: {:.1} % for the view, {:.1} % as it says; a sweep in {} ms; {rate:.0} grants/s, \
+             told as {told}",
             without * 100.0,
             with * 100.0,
             (with - without) * 100.0,
@@ -86,7 +97,7 @@ fn ten_thousand_locks_cost_a_server_little() {
             state["sweep_ms"]
         );
         assert!(with - without < 0.05, "the view costs {} of a processor", with - without);
-        assert!(state["sweep_ms"].as_u64().unwrap() < 20_000, "it still is a live view: {state}");
-        assert!((600.0..1_500.0).contains(&rate), "{CHANGES} a second are told as {rate}");
+        assert!(state["server_share"].as_f64().unwrap() < 0.05, "{state}");
+        assert!((0.4..2.0).contains(&(told / rate)), "{rate} a second are told as {told}");
     });
 }

@@ -44,6 +44,7 @@ fn summary(view: &View) -> Value {
         "waiting": view.rows.iter().map(|row| row.details.queued).sum::<u64>(),
         "grants_per_second": tenths(view.grants),
         "grants_seen": view.grants_seen,
+        "sweeps": view.sweeps,
         "sweep_ms": millis(view.sweep),
         "server_share": (view.share * 10_000.0).round() / 10_000.0,
     })
