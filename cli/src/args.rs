@@ -17,6 +17,8 @@ use crate::live::pick::Sort;
 /// Distributed locks, limiters and queues on Redis or Valkey, from a shell
 #[derive(Debug, Parser)]
 #[command(name = "dlock", version, disable_help_subcommand = true, max_term_width = 100)]
+// Without an empty line above the usage: it has to fit 24 lines.
+#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n\n{all-args}{after-help}")]
 pub struct Args {
     #[command(flatten)]
     pub server: ServerArgs,

@@ -20,7 +20,7 @@ const OBJECTS: usize = 200;
 /// The rows that are picked from `from` on, `most` of them, and how things stand.
 pub fn view(view: &View, pick: &Pick, (from, most): (usize, usize)) -> Value {
     let rows = pick.rows(view);
-    let shown: Vec<_> = rows.iter().skip(from).take(most).map(|row| object(row)).collect();
+    let shown: Vec<_> = rows.iter().skip(from).take(most).map(object).collect();
     let mut document = summary(view);
     document["matching"] = json!(rows.len());
     document["objects"] = json!(shown);

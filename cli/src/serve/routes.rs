@@ -23,7 +23,7 @@ use super::guard::{self, Guard};
 use super::metrics;
 use crate::details::Details;
 use crate::exit::Failure;
-use crate::live::clients::{Doing, all};
+use crate::live::clients::all;
 use crate::live::pick::{Pick, Sort};
 use crate::live::{Live, Row, View, json as document};
 use crate::out::{say, visible};
@@ -153,7 +153,7 @@ async fn object(State(shared): At, Query(parameters): Parameters) -> Result<Resp
 async fn client(State(shared): At, Query(parameters): Parameters) -> Result<Response, Wrong> {
     let id = parameters.get("id").ok_or_else(|| Wrong::parameter("id", "not left out"))?;
     let view = shared.view();
-    let doing = all(&view).remove(id.as_str()).unwrap_or_else(Doing::default);
+    let doing = all(&view).remove(id.as_str()).unwrap_or_default();
     Ok(json_of(&document::client(id, &doing)))
 }
 
