@@ -214,7 +214,7 @@ fn help_fits_a_screen_and_completion_knows_every_command() {
     }
     for shell in ["bash", "zsh", "fish"] {
         let script = start(dlock(&["completion", shell])).ended().stdout;
-        for word in ["inspect", "doctor", "conflict-exit-code"] {
+        for word in ["inspect", "doctor", "conflict-exit-code", "top", "allow-force"] {
             assert!(script.contains(word), "{shell} does not know {word}");
         }
     }

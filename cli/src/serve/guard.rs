@@ -50,7 +50,11 @@ impl Guard {
         let Some(token) = self.token() else {
             return Some("this server only reads; start it with --allow-force to release locks from the page");
         };
-        let own = |host: &str| text("origin").is_none_or(|origin| origin.strip_prefix("http://") == Some(host));
+        // A proxy in front of this may speak TLS.
+        let own = |host: &str| {
+            text("origin")
+                .is_none_or(|origin| ["http://", "https://"].iter().any(|is| origin.strip_prefix(is) == Some(host)))
+        };
         if !text("host").is_some_and(own) || text("sec-fetch-site").is_some_and(|site| site != "same-origin") {
             return Some("the request comes from a page of another origin");
         }
