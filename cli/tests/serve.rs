@@ -42,12 +42,15 @@ fn the_state_is_what_the_server_has() {
     let server = server();
     hold(&server, "orders/1");
     hold(&server, "orders/2");
+    // A read-write lock, whose token has the key of a lock's.
+    server.cmd(&["HSET", "rw", "mode", "read", &format!("{CLIENT}:1"), "1", &format!("{CLIENT}:2"), "1"]);
+    server.cmd(&["SET", "redisson_lock_token:{rw}", "1795725711090232"]);
     server.cmd(&["ZADD", "dlock_queue:{orders/2}", "1", "7d0c1a2b-1111-4222-8333-0a1b2c3d0001"]);
     expect(&server, &["queue", "put", "mails", "x"], 0);
     let served = Served::start(at(&server, &["serve"]));
-    let state = until_it_sees(&served, 3);
+    let state = until_it_sees(&served, 4);
     assert_eq!((&state["up"], &state["complete"], &state["problem"]), (&json!(true), &json!(true), &json!(null)));
-    assert_eq!(state["kinds"], json!({ "lock": { "held": 2 }, "queue": { "used": 1 } }));
+    assert_eq!(state["kinds"], json!({ "lock": { "held": 2 }, "queue": { "used": 1 }, "rw-lock": { "read": 1 } }));
     assert_eq!(state["server"], json!(server.address().to_string()));
     let waiters = |name: &str| {
         let state = served.json(&format!("/api/state?filter={name}"));

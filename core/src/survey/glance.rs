@@ -17,7 +17,7 @@ const OP: &str = "glance";
 const HOLDER_BYTES: usize = 256;
 
 /// The commands for one lock.
-const EACH: usize = 4;
+const EACH: usize = 5;
 
 /// A lock as it was when its server read it; its parts may be a few microseconds apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,13 +104,19 @@ fn of_lock(name: &ObjectName) -> [Vec<String>; EACH] {
         words("PTTL", name.as_str().to_owned()),
         words("GET", name.companion(TOKEN)),
         words("ZCARD", name.companion(super::Kind::Lock.queue().unwrap_or_default())),
+        // A read-write lock has owners, too, and this.
+        ["HMGET", name.as_str(), "mode"].map(str::to_owned).to_vec(),
     ]
 }
 
 fn seen(parts: Vec<Result<Reply>>, now: u64) -> Result<LockSeen> {
     let parts = parts.into_iter().collect::<Result<Vec<_>>>()?;
     let holder = parts.first().and_then(text);
-    if holder.as_deref().is_some_and(|holder| !is_owner(holder)) {
+    let mode = match parts.get(4) {
+        Some(Reply::List(fields)) => fields.first().and_then(text),
+        _ => None,
+    };
+    if mode.is_some() || holder.as_deref().is_some_and(|holder| !is_owner(holder)) {
         return Err(Error::new(ErrorKind::WrongType, OP, "the key of this name is no lock").permanent());
     }
     let token = parts.get(2).and_then(text).as_deref().and_then(read_token);
