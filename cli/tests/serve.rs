@@ -43,14 +43,15 @@ fn the_state_is_what_the_server_has() {
     hold(&server, "orders/1");
     hold(&server, "orders/2");
     // A read-write lock, whose token has the key of a lock's.
-    server.cmd(&["HSET", "rw", "mode", "read", &format!("{CLIENT}:1"), "1", &format!("{CLIENT}:2"), "1"]);
+    server.cmd(&["HSET", "rw", "mode", "write", &format!("{CLIENT}:2:write"), "1"]);
+    server.cmd(&["PEXPIRE", "rw", "3600000"]);
     server.cmd(&["SET", "redisson_lock_token:{rw}", "1795725711090232"]);
     server.cmd(&["ZADD", "dlock_queue:{orders/2}", "1", "7d0c1a2b-1111-4222-8333-0a1b2c3d0001"]);
     expect(&server, &["queue", "put", "mails", "x"], 0);
     let served = Served::start(at(&server, &["serve"]));
     let state = until_it_sees(&served, 4);
     assert_eq!((&state["up"], &state["complete"], &state["problem"]), (&json!(true), &json!(true), &json!(null)));
-    assert_eq!(state["kinds"], json!({ "lock": { "held": 2 }, "queue": { "used": 1 }, "rw-lock": { "read": 1 } }));
+    assert_eq!(state["kinds"], json!({ "lock": { "held": 2 }, "queue": { "used": 1 }, "rw-lock": { "written": 1 } }));
     assert_eq!(state["server"], json!(server.address().to_string()));
     let waiters = |name: &str| {
         let state = served.json(&format!("/api/state?filter={name}"));
@@ -66,14 +67,15 @@ fn the_state_is_what_the_server_has() {
     };
     assert_eq!(names("kind=lock"), ["orders/1", "orders/2"]);
     assert_eq!(names("sort=queued&limit=1"), ["orders/2"]);
-    assert_eq!(names("from=2"), ["orders/2"]);
-    assert_eq!(names(&format!("filter={}", CLIENT.to_uppercase())), ["orders/1", "orders/2"], "by its holder");
+    assert_eq!(names("from=2"), ["orders/2", "rw"]);
+    assert_eq!(names(&format!("filter={}", CLIENT.to_uppercase())), ["orders/1", "orders/2", "rw"], "by its holder");
     let object = served.json("/api/object?kind=lock&name=orders/1");
     assert_eq!(object["holder"], json!(format!("{CLIENT}:1")));
     let client = served.json(&format!("/api/client?id={CLIENT}"));
     assert_eq!(
         client["holds"],
-        json!([{ "kind": "lock", "name": "orders/1" }, { "kind": "lock", "name": "orders/2" }])
+        json!([{ "kind": "lock", "name": "orders/1" }, { "kind": "lock", "name": "orders/2" },
+            { "kind": "rw-lock", "name": "rw" }])
     );
     assert_eq!(served.json("/api/client?id=nobody")["holds"], json!([]));
 }
