@@ -51,7 +51,7 @@ fi
 # The rest: command and the Debian package that brings it.
 tools="redis-server:redis-server"
 case $purpose in
-test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils chromium:chromium" ;;
+test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils tmux:tmux chromium:chromium" ;;
 esac
 # A server that is there needs no other.
 [ "$purpose" = demo ] && [ -n "${REDIS_URL:-}" ] && tools=""

@@ -1,6 +1,7 @@
 //! The command line: every command with its arguments, as `--help` shows them.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,10 +12,13 @@ use libdlock::limit::Algorithm;
 use libdlock::survey::Kind;
 
 use crate::duration;
+use crate::live::pick::Sort;
 
 /// Distributed locks, limiters and queues on Redis or Valkey, from a shell
 #[derive(Debug, Parser)]
 #[command(name = "dlock", version, disable_help_subcommand = true, max_term_width = 100)]
+// Without an empty line above the usage: it has to fit 24 lines.
+#[command(help_template = "{about-with-newline}{usage-heading} {usage}\n\n{all-args}{after-help}")]
 pub struct Args {
     #[command(flatten)]
     pub server: ServerArgs,
@@ -26,7 +30,7 @@ pub struct Args {
 }
 
 /// Which server, and how.
-#[derive(Debug, ClapArgs)]
+#[derive(Clone, Debug, ClapArgs)]
 pub struct ServerArgs {
     /// The server [or $DLOCK_URL, or 127.0.0.1:6379]
     #[arg(long, global = true, value_name = "URL", display_order = 901, value_hint = ValueHint::Url)]
@@ -56,6 +60,10 @@ pub enum Verb {
     /// Put and take jobs
     #[command(subcommand)]
     Queue(QueueVerb),
+    /// Watch locks, queues and clients in the terminal
+    Top(TopArgs),
+    /// Serve the same as a web page, JSON and Prometheus metrics
+    Serve(ServeArgs),
     /// Print the access rules that a user of the server needs
     Acl(AclArgs),
     /// Look for settings of the server that endanger locks
@@ -286,6 +294,61 @@ pub struct DeadArgs {
     pub remove: Option<String>,
 }
 
+/// What is watched, and how often.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct LiveArgs {
+    /// Names that match: * and ? and [a-z]
+    #[arg(default_value = "*")]
+    pub pattern: String,
+    /// Read so often at most, 100ms to 1h
+    #[arg(long, value_name = "TIME", value_parser = every, default_value = "1s")]
+    pub every: Duration,
+    /// Watch so many objects at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), default_value_t = 20_000)]
+    pub most: u32,
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    let allowed = Duration::from_millis(100)..=Duration::from_secs(3_600);
+    let every = duration::parse(text)?;
+    allowed.contains(&every).then_some(every).ok_or_else(|| "write a time of 100ms to 1h".to_owned())
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct TopArgs {
+    #[command(flatten)]
+    pub live: LiveArgs,
+    /// What the rows are sorted by
+    #[arg(long, value_enum, default_value_t = Sort::Name, hide_possible_values = true,
+        help = "Sort by name, left, queued, grants or held")]
+    pub sort: Sort,
+    /// Print what there is once, and end
+    #[arg(long)]
+    pub once: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub live: LiveArgs,
+    /// Where: an address and a port, or a port
+    #[arg(long, value_name = "ADDRESS", value_parser = listen, default_value = "127.0.0.1:7380")]
+    pub listen: SocketAddr,
+    /// Answer requests to this host name, too [repeatable]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Hostname)]
+    pub host: Vec<String>,
+    /// Let the page release locks, whoever holds them
+    #[arg(long)]
+    pub allow_force: bool,
+}
+
+/// `127.0.0.1:7380`, `[::1]:7380`, or `7380` on the loopback.
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text).parse::<u16>().map(|port| (Ipv4Addr::LOCALHOST, port).into());
+    let allowed = "write an address and a port, as 127.0.0.1:7380 or [::]:7380, or a port alone";
+    text.parse().or(port).map_err(|_| allowed.to_owned())
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct AclArgs {
     /// For names that begin so [default: any name]
@@ -300,7 +363,7 @@ pub struct AclArgs {
     /// The server is a node of a cluster
     #[arg(long)]
     pub cluster: bool,
-    /// What `dlock ls`, `inspect` and `doctor` need, too
+    /// What `dlock ls`, `inspect`, `top`, `serve` and `doctor` need, too
     #[arg(long)]
     pub tools: bool,
 }

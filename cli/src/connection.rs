@@ -37,12 +37,22 @@ pub async fn connect(args: &ServerArgs) -> Result<Client, Failure> {
 
 /// What [`connect`] connects by, for one whose warnings nobody wants to see.
 pub fn quiet_config(args: &ServerArgs) -> Result<Config, Failure> {
+    config_with(args, &[])
+}
+
+/// The same with other defaults of some options.
+pub fn config_with(args: &ServerArgs, defaults: &[(&str, &str)]) -> Result<Config, Failure> {
     let from_environment = variable(URL)?;
     let url = match &args.url {
         Some(url) => url.as_str(),
         None => from_environment.as_deref().unwrap_or(DEFAULT_URL),
     };
     let mut config = Config::from_url(url)?;
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let is_given = |name: &str| query.split('&').any(|pair| pair.split('=').next() == Some(name));
+    for (name, value) in defaults.iter().filter(|(name, _)| !is_given(name)) {
+        config.set(name, value)?;
+    }
     if let Some(file) = &args.password_file {
         let file = file.to_str().ok_or_else(|| Failure::Usage("--password-file: the path is not UTF-8".to_owned()))?;
         config.set("password_file", file)?;

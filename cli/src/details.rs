@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock::survey::Kind;
+use libdlock::survey::{Kind, LockSeen};
 use libdlock::{Client, Error, ErrorKind};
 use serde_json::{Map, Value, json};
 
@@ -11,6 +11,7 @@ use crate::exit::millis;
 use crate::out::visible;
 
 /// An object as it was a moment ago.
+#[derive(Clone)]
 pub struct Details {
     pub name: String,
     pub kind: Kind,
@@ -47,6 +48,12 @@ impl Details {
                 Ok(details.with(json!({ "count": count })).says(count > 0, ["closed", "open"], count.to_string()))
             }
             Kind::Queue => details.of_queue(client).await,
+            Kind::RateLimiter => {
+                let left = client.survey().time_left(kind, name).await?;
+                let details = details.with(json!({ "full_after_ms": left.map(millis) }));
+                let what = left.map_or("", |_| "the time until it is full again").to_owned();
+                Ok(Details { state: "used", what, left, ..details })
+            }
             // Of these the server does not say more, or only to those who know how they were made.
             _ => Ok(details),
         }
@@ -60,13 +67,35 @@ impl Details {
 
     async fn of_lock(self, client: &Client) -> Result<Details, Error> {
         let seen = client.lock(&self.name)?.inspect().await?;
+        Ok(self.of_holder(seen.holder, seen.ttl, seen.token, seen.queued))
+    }
+
+    /// A lock that was read with others.
+    pub fn of_seen(name: &str, seen: LockSeen) -> Details {
+        Details::new(Kind::Lock, name).of_holder(seen.holder, seen.ttl, seen.token, seen.queued)
+    }
+
+    fn of_holder(self, holder: Option<String>, ttl: Option<Duration>, token: Option<u64>, queued: u64) -> Details {
         let details = self.with(json!({
-            "holder": seen.holder, "ttl_ms": seen.ttl.map(millis), "token": seen.token, "queued": seen.queued,
+            "holder": holder, "ttl_ms": ttl.map(millis), "token": token, "queued": queued,
         }));
-        let is_held = seen.holder.is_some();
-        let details = details.says(is_held || seen.queued > 0, ["held", "free"], seen.holder.unwrap_or_default());
-        let state = if is_held { "held" } else { "free" };
-        Ok(Details { state, left: seen.ttl, queued: seen.queued, ..details })
+        let state = if holder.is_some() { "held" } else { "free" };
+        let details = details.says(holder.is_some() || queued > 0, ["", ""], holder.unwrap_or_default());
+        Details { state, left: ttl, queued, ..details }
+    }
+
+    /// The owner that has it alone: of a lock, or of the write side of a read-write lock.
+    pub fn holder(&self) -> Option<&str> {
+        self.fields.get("holder").or_else(|| self.fields.get("writer"))?.as_str()
+    }
+
+    pub fn token(&self) -> Option<u64> {
+        self.fields.get("token")?.as_u64()
+    }
+
+    /// A field that is a number.
+    pub fn number(&self, field: &str) -> Option<i64> {
+        self.fields.get(field)?.as_i64()
     }
 
     async fn of_rw_lock(self, client: &Client) -> Result<Details, Error> {
@@ -156,7 +185,7 @@ impl Details {
         let mut lines = vec![("kind".to_owned(), self.kind.to_string()), ("state".to_owned(), self.state.to_owned())];
         for (field, value) in self.fields.iter().filter(|(_, value)| !value.is_null()) {
             match (field.as_str(), self.left) {
-                ("ttl_ms", Some(left)) => lines.push(("time left".to_owned(), duration::show(left))),
+                ("ttl_ms" | "full_after_ms", Some(left)) => lines.push(("time left".to_owned(), duration::show(left))),
                 _ => lines.push((name(field), show(value))),
             }
         }

@@ -13,11 +13,14 @@ mod duration;
 mod exit;
 mod id;
 mod limit;
+mod live;
 mod ls;
 mod out;
 mod queue;
 mod release;
 mod run;
+mod serve;
+mod top;
 
 use std::process::ExitCode;
 
@@ -82,6 +85,8 @@ async fn carry_out(args: Args, out: &Out) -> Result<u8, Failure> {
         Verb::Limit(ref args) => limit::limit(server, args, out).await,
         Verb::Id(ref args) => id::id(server, args, out).await,
         Verb::Queue(ref verb) => queue::queue(server, verb, out).await,
+        Verb::Top(ref args) => top::top(server, args, out).await,
+        Verb::Serve(ref args) => serve::serve(server, args, out).await,
         Verb::Acl(ref args) => acl::acl(server, args, out),
         Verb::Doctor(ref args) => doctor::doctor(server, args, out).await,
         Verb::Completion(ref args) => {

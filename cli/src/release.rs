@@ -23,7 +23,7 @@ pub async fn release(server: &ServerArgs, args: &ReleaseArgs, out: &Out) -> Resu
             return Ok(exit::NO);
         }
     }
-    let released = force(&client, args).await?;
+    let released = force(&client, kind, &args.name).await?;
     client.close().await;
     match (out.json, released) {
         (true, _) => out.document(&json!({ "name": args.name, "kind": kind.as_str(), "released": released }))?,
@@ -33,10 +33,11 @@ pub async fn release(server: &ServerArgs, args: &ReleaseArgs, out: &Out) -> Resu
     Ok(if released { 0 } else { exit::NO })
 }
 
-async fn force(client: &Client, args: &ReleaseArgs) -> Result<bool, libdlock::Error> {
-    match args.rw {
-        true => client.rw_lock(&args.name)?.force_release().await,
-        false => client.lock(&args.name)?.force_release().await,
+/// Frees a read-write lock, or else a lock, whoever holds it.
+pub async fn force(client: &Client, kind: Kind, name: &str) -> Result<bool, libdlock::Error> {
+    match kind {
+        Kind::RwLock => client.rw_lock(name)?.force_release().await,
+        _ => client.lock(name)?.force_release().await,
     }
 }
 

@@ -1,12 +1,15 @@
 //! docs/cli.md says what the commands do: every option, and every field of the JSON that they print.
 
 mod common;
+#[path = "common/served.rs"]
+mod served;
 
 use std::collections::BTreeSet;
 
 use common::{Ended, at, dlock, expect, start};
 use libdlock_testkit::Server;
 use serde_json::Value;
+use served::Served;
 
 const PAGE: &str = include_str!("../../docs/cli.md");
 
@@ -85,6 +88,27 @@ fn every_field_of_json_is_documented() {
     check(&error["error"], &["an error, on standard error"]);
     let ran = expect(&server, &["run", "other", "--json", "--", "true"], 0);
     assert_eq!(fields(&json(&ran.stderr)), documented("`run`"));
+
+    let once = printed(&["top", "--once"], 0);
+    let served = Served::start(at(&server, &["serve", "--allow-force"]));
+    libdlock_testkit::eventually(common::PATIENCE, "it has read all", || served.json("/api/state")["complete"] == true);
+    let state = served.json("/api/state?filter=a&kind=lock");
+    assert_eq!(fields(&state), documented("`/api/state`"));
+    assert_eq!(fields(&once), fields(&state));
+    let of_live = ["`/api/object`", "`ls`", "... a `lock`"];
+    check(&state["objects"][0], &of_live);
+    check(&served.json("/api/object?kind=lock&name=a"), &of_live);
+    check(
+        &served.json("/api/state?kind=rate-limiter")["objects"][0],
+        &[&of_live[..], &["... a `rate-limiter`"]].concat(),
+    );
+    assert_eq!(fields(&state["clients"][0]), documented("... of `clients`"));
+    let client = state["clients"][0]["client"].as_str().unwrap();
+    assert_eq!(fields(&served.json(&format!("/api/client?id={client}"))), documented("`/api/client`"));
+    for line in served.get("/metrics").body.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = line.split(' ').next().unwrap();
+        assert!(PAGE.contains(&format!("`{name}`")), "{name}");
+    }
     drop(holder);
 }
 
@@ -108,6 +132,8 @@ fn every_command_and_option_is_documented() {
         "queue dead",
         "acl",
         "doctor",
+        "top",
+        "serve",
         "completion",
     ];
     for command in commands {

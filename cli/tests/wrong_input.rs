@@ -12,7 +12,7 @@ use libdlock_testkit::{Scripted, Server};
 use serde_json::Value;
 
 /// Every command, with arguments that are right.
-const ALL: [&[&str]; 12] = [
+const ALL: [&[&str]; 14] = [
     &["run", "a", "--", "true"],
     &["ls"],
     &["inspect", "a"],
@@ -25,6 +25,8 @@ const ALL: [&[&str]; 12] = [
     &["queue", "dead", "a"],
     &["acl"],
     &["doctor"],
+    &["top", "--once"],
+    &["serve", "--listen", "127.0.0.1:0"],
 ];
 
 /// Those that ask a server.
@@ -34,7 +36,8 @@ fn with_server() -> impl Iterator<Item = &'static [&'static str]> {
 
 #[test]
 fn every_command_says_that_the_server_is_not_there() {
-    for args in with_server() {
+    // `serve` waits for it, and has tests of that.
+    for args in with_server().filter(|args| args[0] != "serve") {
         let mut command = dlock(args);
         command.env("DLOCK_URL", "redis://127.0.0.1:1");
         let ended = start(command).ended();
@@ -163,6 +166,7 @@ fn a_reader_that_has_gone_ends_every_command_quietly() {
         &["acl"],
         &["doctor"],
         &["completion", "zsh"],
+        &["top", "--once"],
         &["--help"],
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -236,6 +240,8 @@ fn help_fits_a_screen_and_completion_knows_every_command() {
         &["queue", "dead"],
         &["acl"],
         &["doctor"],
+        &["top"],
+        &["serve"],
         &["completion"],
     ];
     for words in subcommands {
@@ -248,7 +254,7 @@ fn help_fits_a_screen_and_completion_knows_every_command() {
     }
     for shell in ["bash", "zsh", "fish"] {
         let script = start(dlock(&["completion", shell])).ended().stdout;
-        for word in ["inspect", "doctor", "conflict-exit-code"] {
+        for word in ["inspect", "doctor", "conflict-exit-code", "top", "allow-force"] {
             assert!(script.contains(word), "{shell} does not know {word}");
         }
     }

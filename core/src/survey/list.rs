@@ -1,6 +1,7 @@
 //! Lists objects: SCAN over all keys, in steps that hold the server up for no longer than any other command, and with a bound.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::kind::{Kind, of_suffixed};
 use super::{Survey, glob, text};
@@ -69,23 +70,9 @@ impl Survey {
         (most, visit): (usize, u64),
         found: &mut BTreeSet<Found>,
     ) -> Result<bool> {
-        let prefix = &self.context.options.key_prefix;
-        let of_keys = format!("*{}{pattern}*", escaped(prefix));
         let (mut cursor, mut visited) = ("0".to_owned(), 0);
         loop {
-            let scan = ["SCAN", &cursor, "MATCH", &of_keys, "COUNT", &AT_ONCE.to_string()].map(str::to_owned);
-            let answer = self.ask(server, OP, &[scan.to_vec()]).await?.pop();
-            let (next, keys) = page(answer.ok_or_else(malformed)??)?;
-            let mut unclear = Vec::new();
-            for key in keys {
-                match Kind::of_companion(&key) {
-                    Some((kind, name)) => self.take(kind, name, pattern, found),
-                    None => unclear.push(key),
-                }
-            }
-            for (kind, name) in self.look_at(server, unclear).await? {
-                self.take(kind, &name, pattern, found);
-            }
+            let (next, _) = self.visit(server, pattern, &cursor, |_| false, found).await?;
             visited += AT_ONCE;
             match next.as_str() {
                 "0" => return Ok(true),
@@ -93,6 +80,37 @@ impl Survey {
                 _ => cursor = next,
             }
         }
+    }
+
+    /// Looks at some keys from a cursor on, and returns the next one and how long the server was busy; "0" is the beginning, and the
+    /// end. A key whose name does not
+    /// tell what it is costs more commands, unless the caller knows the object of this name.
+    pub(super) async fn visit(
+        &self,
+        server: &OneServer<'_>,
+        pattern: &str,
+        cursor: &str,
+        is_known: impl Fn(&str) -> bool,
+        found: &mut BTreeSet<Found>,
+    ) -> Result<(String, Duration)> {
+        let prefix = &self.context.options.key_prefix;
+        let of_keys = format!("*{}{pattern}*", escaped(prefix));
+        let scan = ["SCAN", cursor, "MATCH", &of_keys, "COUNT", &AT_ONCE.to_string()].map(str::to_owned);
+        let (mut answers, busy) = self.ask_and_measure(server, OP, vec![scan.to_vec()]).await?;
+        let (next, keys) = page(answers.pop().ok_or_else(malformed)??)?;
+        let mut unclear = Vec::new();
+        for key in keys {
+            match Kind::of_companion(&key) {
+                Some((kind, name)) => self.take(kind, name, pattern, found),
+                None if key.strip_prefix(prefix.as_str()).is_some_and(&is_known) => {}
+                None => unclear.push(key),
+            }
+        }
+        let (objects, more) = self.look_at(server, unclear).await?;
+        for (kind, name) in objects {
+            self.take(kind, &name, pattern, found);
+        }
+        Ok((next, busy + more))
     }
 
     /// Adds an object if it is one that this client could open, and that is looked for.
@@ -105,12 +123,12 @@ impl Survey {
 
     /// Which of these keys, whose names do not tell, belong to an object, by their types and fields. A key that the user may not
     /// read belongs to none.
-    async fn look_at(&self, server: &OneServer<'_>, keys: Vec<String>) -> Result<Vec<(Kind, String)>> {
+    async fn look_at(&self, server: &OneServer<'_>, keys: Vec<String>) -> Result<(Vec<(Kind, String)>, Duration)> {
         let types: Vec<_> = keys.iter().map(|key| vec!["TYPE".to_owned(), key.clone()]).collect();
         if types.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Duration::ZERO));
         }
-        let types = self.ask(server, OP, &types).await?;
+        let (types, busy) = self.ask_and_measure(server, OP, types).await?;
         let (mut of, mut hashes) = (Vec::new(), Vec::new());
         for (key, answer) in keys.into_iter().zip(types) {
             match answer.ok().as_ref().and_then(text).as_deref() {
@@ -128,16 +146,17 @@ impl Survey {
         };
         let both = hashes.iter().flat_map(|key| [words(&FIELDS, key), words(&["HRANDFIELD"], key)]).collect::<Vec<_>>();
         if both.is_empty() {
-            return Ok(of);
+            return Ok((of, busy));
         }
-        let mut answers = self.ask(server, OP, &both).await?.into_iter();
+        let (answers, more) = self.ask_and_measure(server, OP, both).await?;
+        let mut answers = answers.into_iter();
         for key in hashes {
             let (fields, any) = (answers.next(), answers.next());
             let fields = fields.and_then(Result::ok).and_then(|fields| wire::list(fields).ok()).unwrap_or_default();
             let any = any.and_then(Result::ok).as_ref().and_then(text);
             of.extend(of_hash(&key, &fields.iter().map(text).collect::<Vec<_>>(), any.as_deref()));
         }
-        Ok(of)
+        Ok((of, busy + more))
     }
 }
 
@@ -160,7 +179,7 @@ fn of_hash(key: &str, fields: &[Option<String>], any: Option<&str>) -> Option<(K
 }
 
 /// `<uuid>:<n>`, as Redisson's and our owners are.
-fn is_owner(field: &str) -> bool {
+pub(super) fn is_owner(field: &str) -> bool {
     let Some((uuid, number)) = field.split_once(':') else { return false };
     uuid::Uuid::try_parse(uuid).is_ok() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -11,20 +11,26 @@
 //! ```
 
 mod facts;
+mod glance;
 mod glob;
 mod kind;
 mod list;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod walk;
+mod work;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use facts::ServerFacts;
+pub use glance::{Glance, LockSeen};
 pub use kind::Kind;
 pub use list::{Found, Listing};
 pub use rules::{CONNECTION_RULES, SURVEY_RULES};
+pub use walk::{Step, Walk};
 
 use crate::backend::OneServer;
 use crate::context::Context;
@@ -65,6 +71,28 @@ impl Survey {
         let answer = self.ask(&server, OP, &[command]).await?.pop();
         let entries = answer.transpose().map_err(|error| error.on(name.as_str()))?.map(wire::list);
         Ok(entries.and_then(std::result::Result::ok).unwrap_or_default().iter().filter_map(text).collect())
+    }
+
+    /// What is left of the main key of this object: for a rate limiter with one rate, the time until it is full again. `None` when
+    /// there is no such key, or it never expires.
+    ///
+    /// # Errors
+    /// As of [`Survey::waiters`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future changes nothing.
+    pub async fn time_left(&self, kind: Kind, name: &str) -> Result<Option<Duration>> {
+        const OP: &str = "time left";
+        let name = self.name(OP, name)?;
+        let key = match kind {
+            Kind::RateLimiter => name.companion("dlock_limit"),
+            _ => name.as_str().to_owned(),
+        };
+        self.servers(OP)?;
+        let Some(server) = self.context.backend.server_with(&name) else { return Ok(None) };
+        let answer = self.ask(&server, OP, &[vec!["PTTL".to_owned(), key]]).await?.pop();
+        let left = answer.transpose().map_err(|error| error.on(name.as_given()))?;
+        Ok(wire::unsigned(left.as_ref()).ok().map(Duration::from_millis))
     }
 
     /// The servers, each by itself.

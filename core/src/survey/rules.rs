@@ -8,7 +8,7 @@ pub const CONNECTION_RULES: &str =
     "+hello +auth +ping +time +select +client|setname +info +eval +evalsha +subscribe +unsubscribe +wait";
 
 /// What a [`Survey`](super::Survey) needs besides, on the keys that it looks at.
-pub const SURVEY_RULES: &str = "+scan +type +hmget +hrandfield +zrange";
+pub const SURVEY_RULES: &str = "+scan +type +hmget +hrandfield +zrange +get +pttl +zcard";
 
 impl Kind {
     /// The rules for objects of this kind whose names begin with `prefix`; an empty one is any name. Each is one word.

@@ -179,3 +179,76 @@ async fn a_server_tells_how_it_is_set_up_and_what_its_user_lacks() {
     assert!(facts.settings.is_empty(), "the user may not CONFIG");
     assert_eq!(facts.missing_rules, [""; 0]);
 }
+
+/// Two rounds of a walk, the second with what the first has found: the objects of each.
+async fn rounds(walk: &mut Walk, known: &[&str]) -> [Vec<(String, Kind)>; 2] {
+    let mut rounds = [Vec::new(), Vec::new()];
+    for (number, found) in rounds.iter_mut().enumerate() {
+        loop {
+            let step = walk.step(|name| number > 0 && known.contains(&name)).await.unwrap();
+            found.extend(step.objects.into_iter().map(|found| (found.name, found.kind)));
+            if step.is_last {
+                break;
+            }
+        }
+        found.sort();
+        found.dedup();
+    }
+    rounds
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_walk_goes_round_all_keys_and_asks_little_of_known_ones() {
+    let server = Server::options().rights(vec!["+scan".to_owned()]).start();
+    server.cmd(&["EVAL", "for i = 1, 2000 do redis.call('SET', 'app:k' .. i, '') end", "0"]);
+    let client = Client::connect(&format!("{}?key_prefix=app:", server.url())).await.unwrap();
+    let held = client.lock("l").unwrap().acquire().await.unwrap();
+    client.queue("q").unwrap().put("x").await.unwrap();
+    let mut walk = client.survey().walk("*");
+    let [first, second] = rounds(&mut walk, &["l"]).await;
+    assert_eq!(first, [("l".to_owned(), Kind::Lock), ("q".to_owned(), Kind::Queue)]);
+    assert_eq!(second, first, "a known lock is found by its token");
+    assert!(client.survey().processor_time().await.unwrap() > Duration::ZERO);
+    let calls = server.info("commandstats", "cmdstat_hrandfield:calls");
+    rounds(&mut walk, &["l"]).await;
+    assert_eq!(server.info("commandstats", "cmdstat_hrandfield:calls"), calls + 1, "once a pair of rounds");
+    held.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_glance_sees_many_locks_in_one_round_trip() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    let held = client.lock("held").unwrap().acquire().await.unwrap();
+    let freed = client.lock("freed").unwrap().acquire().await.unwrap();
+    let last = freed.token();
+    freed.release().await.unwrap();
+    let reading = client.rw_lock("rw").unwrap().read().acquire().await.unwrap();
+    server.cmd(&["HSET", "foreign", "x", "1"]);
+    server.cmd(&["SET", "text", "1"]);
+    let names = ["held", "freed", "never", "rw", "foreign", "text", "a{"];
+    let Glance { mut locks, busy } = client.survey().glance(&names).await.unwrap();
+    assert!(busy > Duration::ZERO && busy < Duration::from_secs(1));
+    let kinds: Vec<_> = locks.drain(3..).map(|seen| seen.unwrap_err().kind()).collect();
+    let wrong = ErrorKind::WrongType;
+    assert_eq!(kinds, [wrong, wrong, wrong, ErrorKind::InvalidName]);
+    let [seen, free, never] = [0, 1, 2].map(|at| locks[at].as_ref().unwrap());
+    assert!(seen.holder.as_ref().unwrap().starts_with(client.survey().context.id()), "{seen:?}");
+    assert!(seen.ttl.unwrap() > Duration::from_secs(20) && seen.queued == 0, "{seen:?}");
+    assert!(seen.granted_ago.unwrap() < Duration::from_secs(10) && seen.token.unwrap() >= held.token(), "{seen:?}");
+    assert!(free.holder.is_none() && free.ttl.is_none() && free.token.unwrap() >= last, "{free:?}");
+    assert_eq!(never, &LockSeen::default());
+    let memory = Client::connect("memory://").await.unwrap();
+    assert_eq!(memory.survey().glance(&["a"]).await.unwrap_err().kind(), ErrorKind::Unsupported);
+    reading.release().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limiter_tells_when_it_is_full_again() {
+    let server = Server::start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    client.rate_limiter("r", Rate::new(1, Duration::from_secs(60))).unwrap().try_acquire(1).await.unwrap();
+    let left = client.survey().time_left(Kind::RateLimiter, "r").await.unwrap().unwrap();
+    assert!((50..=61).contains(&left.as_secs()), "{left:?}");
+    assert_eq!(client.survey().time_left(Kind::RateLimiter, "none").await.unwrap(), None);
+}
