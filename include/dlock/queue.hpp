@@ -268,10 +268,10 @@ public:
         return all;
     }
 
-    /// The jobs of these deliveries are done: removes them from the queue, by one request for each 100. Of each whether it is
-    /// done; false when it was ended before or was lost: then the job comes again, or has come to another worker, of which
-    /// nothing was touched. Throws dlock::invalid_argument when one is of another queue or client, and then all are held as
-    /// before.
+    /// The jobs of these deliveries are done: removes them from the queue, by one request for each 100. Of each whether
+    /// it is done; false when it was ended before or was lost: then the job comes again, or has come to another worker,
+    /// of which nothing was touched. Throws dlock::invalid_argument when one is of another queue or client, and then
+    /// all are held as before.
     // NOLINTNEXTLINE(modernize-use-nodiscard): a call for its effect
     std::vector<bool> ack_many(const std::vector<delivery>& deliveries) {
         std::vector<const dlock_held_t*> helds;

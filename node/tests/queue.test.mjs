@@ -126,7 +126,10 @@ onBothBackends((context) => {
       for (const delivery of taken) done.push(textOf(delivery));
       await taken[1].ack();
       const acked = await queue.ackMany(new Set(taken));
-      assert.deepEqual(acked, taken.map((_, at) => at !== 1));
+      assert.deepEqual(
+        acked,
+        taken.map((_, at) => at !== 1),
+      );
       assert.ok(taken.every(({ ended, valid }) => ended && !valid));
     }
     assert.deepEqual(done, jobs);

@@ -177,7 +177,12 @@ export class Delivery implements AsyncDisposable {
     const over = deliveries.map((delivery) => delivery.#over !== undefined);
     const asked = deliveries.filter((_, at) => over[at] !== true);
     const before = asked.map((delivery) => delivery.#ended);
-    const ending = submit<boolean[]>(queue, (id) => start(id, asked.map((delivery) => delivery.#hold[HANDLE])));
+    const ending = submit<boolean[]>(queue, (id) =>
+      start(
+        id,
+        asked.map((delivery) => delivery.#hold[HANDLE]),
+      ),
+    );
     for (const delivery of asked) {
       delivery.#ended = true;
       delivery.#ending = ending;
