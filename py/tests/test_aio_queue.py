@@ -8,6 +8,7 @@ import logging
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -258,6 +259,29 @@ async def test_a_handler_that_is_cancelled_by_itself_has_failed(aio_client: aio.
         assert not await consumer.wait(0), "the consumer goes on"
     (job,) = await queue.dead.list()
     assert job.reason == "CancelledError"
+
+
+@pytest.mark.parametrize(
+    ("handle", "reason"), [(lambda _: [].pop(), "IndexError"), (lambda _: None, "TypeError")]
+)
+async def test_a_handler_that_gives_nothing_to_await_has_failed(
+    aio_client: aio.Client, name: str, handle: Callable[[aio.Delivery], Any], reason: str
+) -> None:
+    queue = aio_client.queue(name, max_attempts=1)
+
+    async def dead() -> bool:
+        return (await queue.counts()).dead == 2
+
+    async with queue.consume(handle) as consumer:
+        await queue.put_many(["a", "b"])
+        await until(dead)
+        assert not await consumer.wait(0), "the consumer goes on"
+    assert [job.reason for job in await queue.dead.list()] == [reason, reason]
+
+
+async def test_what_cannot_be_called_is_no_handler(aio_client: aio.Client, name: str) -> None:
+    with pytest.raises(TypeError, match="handler must be a coroutine function, not NoneType"):
+        aio_client.queue(name).consume(None)  # type: ignore[arg-type]
 
 
 async def test_a_handler_may_end_its_delivery_itself(aio_client: aio.Client, name: str) -> None:

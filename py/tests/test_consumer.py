@@ -181,6 +181,57 @@ def test_a_handler_that_ends_its_thread_ends_the_consumer(client: libdlock.Clien
     assert queue.counts().ready == 1, "its job goes back at once"
 
 
+def test_a_coroutine_that_nobody_awaits_is_no_done_job(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name, max_attempts=1)
+
+    async def handle(delivery: libdlock.Delivery) -> None:
+        pass
+
+    with pytest.raises(TypeError, match=r"libdlock\.aio"):
+        queue.consume(handle)
+    with queue.consume(lambda delivery: handle(delivery)):
+        queue.put("a")
+        end = time.monotonic() + 20
+        while queue.counts().dead == 0:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+    assert queue.dead.list()[0].reason == "TypeError"
+
+
+def test_a_stop_by_the_first_handler_waits_for_the_others(client: libdlock.Client, name: str) -> None:
+    queue = client.queue(name)
+    stopped: list[bool] = []
+    consumers: list[libdlock.Consumer] = []
+    for _ in range(10):
+        consumers.append(queue.consume(lambda _: stopped.append(consumers[-1].stop(20)), concurrency=50))
+        queue.put("a")
+        consumers[-1].start()
+        assert consumers[-1].wait(20)
+    assert stopped == [True] * 10
+    assert queue.counts()[:4] == (0, 0, 0, 0)
+
+
+def test_a_start_that_runs_out_of_threads_leaves_none(
+    client: libdlock.Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = client.queue(name)
+    consumer, start, left = queue.consume(print, concurrency=3), threading.Thread.start, [1]
+
+    def start_one(thread: threading.Thread) -> None:
+        if not left:
+            raise RuntimeError("can't start new thread")
+        left.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    with pytest.raises(RuntimeError, match="can't start"):
+        consumer.start()
+    assert consumer.wait(20), "the one that was started has ended"
+    queue.put("a")
+    assert consumer.stop()
+    assert queue.counts().ready == 1
+
+
 def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None:
     queue = client.queue(name)
     for concurrency in (0, -1, 10_001):
@@ -190,6 +241,8 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
         queue.consume(print, grace=-1)
     with pytest.raises(TypeError, match="Backoff"):
         queue.consume(print, backoff=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a handler must be a function, not NoneType"):
+        queue.consume(None)  # type: ignore[arg-type]
 
 
 PROGRAM = """

@@ -86,8 +86,10 @@ def test_acknowledged_together_they_are_of_one_queue(client: libdlock.Client, na
     with pytest.raises(libdlock.InvalidArgument, match="a delivery of the queue"):
         queue.ack_many([ours, theirs])
     assert not ours.ended and ours.valid and not theirs.ended
-    with pytest.raises(TypeError, match="ack_many takes deliveries"):
+    with pytest.raises(TypeError, match=r"ack_many takes deliveries, .*, not str"):
         queue.ack_many(["a"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match=r"not one Delivery: give \[delivery\]"):
+        queue.ack_many(ours)  # type: ignore[arg-type]
     assert queue.ack_many([ours]) == other.ack_many([theirs]) == [True]
 
 

@@ -67,17 +67,20 @@ pub(super) async fn ack(queue: &Arc<QueueObject>, owner: String, alone: bool) ->
         client.tasks.spawn_operation(async move {
             yield_now().await;
             let mut all = asking.all();
-            while !all.is_empty() {
-                let rest = all.split_off(all.len().min(MAX_TAKEN));
-                send(&queue, all).await;
-                all = rest;
+            // All at once: none waits for the answer to others.
+            while all.len() > MAX_TAKEN {
+                let (queue, some) = (queue.clone(), all.split_off(all.len() - MAX_TAKEN));
+                queue.clone().client().tasks.spawn_operation(async move { send(&queue, some).await });
             }
+            send(&queue, all).await;
         });
     }
-    answered.await.unwrap_or_else(|_| {
-        let error = cut_off(Ack::OP, &client.tasks, "the end of the hold");
-        Err(Failed { error, echo_until: None, away: false })
-    })
+    answered.await.unwrap_or_else(|_| Err(was_cut_off(queue)))
+}
+
+fn was_cut_off(queue: &QueueObject) -> Failed {
+    let error = cut_off(Ack::OP, &queue.client().tasks, "the end of the hold");
+    Failed { error, echo_until: None, away: false }
 }
 
 async fn send(queue: &QueueObject, some: Vec<(String, oneshot::Sender<Ended>)>) {
@@ -106,11 +109,20 @@ async fn ask(queue: &QueueObject, owners: Vec<String>) -> Vec<Ended> {
     (0..count).map(each).collect()
 }
 
-/// As [`ask`], of any number, by as few requests as can be.
+/// As [`ask`], of any number, by as few requests as can be. They are sent at once: else many would take as many times as long as one
+/// when the server does not answer, and leases that nothing renews any more would run out meanwhile.
 pub(super) async fn ack_all(queue: Arc<QueueObject>, owners: Vec<String>) -> Vec<Ended> {
+    if owners.len() <= MAX_TAKEN {
+        return ask(&queue, owners).await;
+    }
+    let asking = |some: &[String]| {
+        let (runtime, queue, some) = (queue.client().tasks.runtime(), queue.clone(), some.to_vec());
+        (some.len(), runtime.spawn(async move { ask(&queue, some).await }))
+    };
+    let asked: Vec<_> = owners.chunks(MAX_TAKEN).map(asking).collect();
     let mut ended = Vec::with_capacity(owners.len());
-    for some in owners.chunks(MAX_TAKEN) {
-        ended.extend(ask(&queue, some.to_vec()).await);
+    for (count, asked) in asked {
+        ended.extend(asked.await.unwrap_or_else(|_| (0..count).map(|_| Err(was_cut_off(&queue))).collect()));
     }
     ended
 }

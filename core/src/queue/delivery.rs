@@ -145,9 +145,13 @@ impl Delivery {
     /// As [`Delivery::ack_shared`], of several: what became of each. When one of them is of another queue all are held as before.
     pub(crate) async fn ack_each(queue: &Arc<QueueObject>, deliveries: &[&Delivery]) -> Vec<Result<()>> {
         if let Some(other) = deliveries.iter().find(|delivery| !Arc::ptr_eq(&delivery.shared, queue)) {
-            let given = format_args!("a delivery of the queue {:?} was given", other.key());
+            let given = match other.key() == queue.name().as_str() {
+                true => "a delivery that another client took was given".to_owned(),
+                false => format!("a delivery of the queue {:?} was given", other.key()),
+            };
             let allowed = "deliveries of this queue and client";
-            let error = Error::refused(ErrorKind::InvalidArgument, Ack::OP, given, allowed).on(queue.name().as_str());
+            let error = Error::refused(ErrorKind::InvalidArgument, Ack::OP, format_args!("{given}"), allowed);
+            let error = error.on(queue.name().as_str());
             return vec![Err(error); deliveries.len()];
         }
         let begun = deliveries

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::step::{MAX_TAKEN, Take};
 use super::{Delivery, Queue};
 use crate::config::check_lease;
-use crate::contended::{Caller, Primitive};
+use crate::contended::{Caller, LastHolder, Primitive};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, HolderId, Term};
 use crate::step::Step;
@@ -143,7 +143,15 @@ impl Queue {
             step
         };
         let grants = self.shared.ask_for_several(HolderId::fresh(), term, request).await?;
-        grants.into_iter().map(|grant| self.delivery(grant)).collect()
+        // All of them, also behind one that is no job: those that nobody gets go back.
+        let (mut taken, mut result) = (Unseen(Vec::with_capacity(grants.len())), Ok(()));
+        for grant in grants {
+            match self.delivery(grant) {
+                Ok(delivery) => taken.0.push(delivery),
+                Err(error) => result = Err(error),
+            }
+        }
+        result.map(|()| mem::take(&mut taken.0))
     }
 
     fn term(&self) -> Result<Term> {
@@ -155,7 +163,13 @@ impl Queue {
         Ok(term)
     }
 
+    /// What is no job is not kept: nobody could end it.
     fn delivery(&self, grant: Grant) -> Result<Delivery> {
-        Delivery::new(self, grant)
+        let kept = grant.clone();
+        Delivery::new(self, grant).inspect_err(|_| {
+            if let Some(grant) = self.shared.take_back(kept.token()) {
+                self.shared.give_back(&grant, LastHolder::Nobody);
+            }
+        })
     }
 }

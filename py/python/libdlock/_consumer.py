@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import signal
 import threading
 import time
@@ -23,6 +24,8 @@ Handler: TypeAlias = Callable[[Delivery], object]
 """What is called with each job; what it returns is nobody's business."""
 
 _Self = TypeVar("_Self", bound="Consumer")
+
+_AWAITABLE = "a handler on threads does its job before it returns, and nothing awaits what it gives"
 
 # A handler of a signal does not end the wait for a thread; so often that looks up.
 _LOOK_UP = 0.2
@@ -49,25 +52,34 @@ class Consumer(ConsumerView):
         grace: Seconds,
     ) -> None:
         super().__init__(queue, concurrency, backoff, grace)
+        if not callable(handler):
+            raise TypeError(f"a handler must be a function, not {type(handler).__name__}")
+        if inspect.iscoroutinefunction(handler):
+            raise TypeError(
+                f"{_AWAITABLE}; a queue of libdlock.aio has handlers that are coroutine functions"
+            )
         self._take = take
         self._handler = handler
         self._cancel = _native.cancel_new()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._in_hand: set[Delivery] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a handler of a signal may stop what is starting
 
     def start(self) -> None:
         """Starts the threads. A consumer is started once: `RuntimeError` otherwise."""
         with self._lock:
             if self._threads or self._stopping.is_set():
                 raise RuntimeError("a consumer is started once: make another one with `queue.consume`")
-            self._threads = [
-                threading.Thread(target=self._work, name=f"libdlock-consumer-{at}", daemon=True)
-                for at in range(self._concurrency)
-            ]
-        for thread in self._threads:
-            thread.start()
+            try:
+                for at in range(self._concurrency):
+                    name = f"libdlock-consumer-{at}"
+                    thread = threading.Thread(target=self._work, name=name, daemon=True)
+                    thread.start()
+                    self._threads.append(thread)
+            except BaseException:  # such as of a process that may have no more threads
+                self.request_stop()
+                raise
 
     def request_stop(self) -> None:
         """Takes no more jobs, and returns at once. For handlers of signals, and for handlers of jobs."""
@@ -138,7 +150,9 @@ class Consumer(ConsumerView):
 
     def _joined(self, within: float | None) -> bool:
         until = None if within is None else time.monotonic() + within
-        for thread in self._threads:
+        with self._lock:  # while it starts, some of them cannot be waited for
+            threads = list(self._threads)
+        for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(None if until is None else max(until - time.monotonic(), 0))
                 if thread.is_alive():
@@ -170,7 +184,10 @@ class Consumer(ConsumerView):
             self._in_hand.add(delivery)
         try:
             try:
-                self._handler(delivery)
+                done = self._handler(delivery)
+                if inspect.iscoroutine(done):
+                    done.close()
+                    raise TypeError(_AWAITABLE)
             except BaseException as error:
                 self._handler_failed(delivery, error)
             else:

@@ -130,10 +130,16 @@ class DeliveryView(SaysElsewhere):
 @contextmanager
 def acknowledged(given: Iterable[DeliveryView], kind: type[DeliveryView]) -> Iterator[list[int]]:
     """The handles of deliveries that end in the block; when that refuses them, they go on as before."""
+    if isinstance(given, DeliveryView) or not isinstance(given, Iterable):
+        text = (
+            f"deliveries must be an iterable of deliveries, not one {type(given).__name__}: give [delivery]"
+        )
+        raise TypeError(text)
     deliveries = list(given)
     for delivery in deliveries:
         if not isinstance(delivery, kind):
-            raise TypeError(f"ack_many takes deliveries of {kind._label}, not {type(delivery).__name__}")
+            of = delivery._label if isinstance(delivery, DeliveryView) else type(delivery).__name__
+            raise TypeError(f"ack_many takes deliveries, each a {kind._label}, not {of}")
     going_on = [delivery for delivery in deliveries if not delivery._ended]
     for delivery in going_on:
         delivery._ended = True

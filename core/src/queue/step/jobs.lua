@@ -37,10 +37,19 @@ local function refuse(why)
   error(redis.REDIS_VERSION and {err = why} or why, 0)
 end
 
+-- The words of what M has of a job, and where its reason begins; nil when it is no job. Longer numbers than these no version writes:
+-- they would be written back in another form.
+local function words(text)
+  local place, due, rank, deliveries, most, bytes, at = string.match(text, '^([wd])(%d+) (%x+) (%d+) (%d+) (%d+) ()')
+  if place and #due <= 13 and #rank == RANK and #deliveries <= 9 and #most <= 9 and #bytes <= 9 then
+    return place, due, rank, deliveries, most, bytes, at
+  end
+end
+
 -- Takes apart what M has of a job. When it is due, how often it may be delivered and its rank are as they are written.
 local function parse(text)
-  local place, due, rank, deliveries, most, bytes, at = string.match(text, '^([wd])(%d+) (%x+) (%d+) (%d+) (%d+) ()')
-  if not place or #rank ~= RANK then
+  local place, due, rank, deliveries, most, bytes, at = words(text)
+  if not place or at + bytes > #text + 1 then
     refuse('WRONGTYPE the key holds no jobs')
   end
   return {

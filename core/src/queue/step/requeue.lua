@@ -9,7 +9,11 @@
 local now = clock()
 local ms = math.floor(now / 1000)
 local moved, head, before = 0, head_and_first()
-local ids = ARGV[2] ~= '' and {ARGV[2]} or redis.call('ZRANGE', X, 0, REMOVED - 1)
+-- Reads X in any case: should it be somebody else's, this fails before anything is done.
+local ids = redis.call('ZRANGE', X, 0, ARGV[2] == '' and REMOVED - 1 or 0)
+if ARGV[2] ~= '' then
+  ids = {ARGV[2]}
+end
 begin()
 may_add(R)
 for _, id in ipairs(ids) do

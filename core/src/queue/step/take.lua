@@ -39,7 +39,8 @@ end
 
 -- Fails for what is no job that can be taken.
 local function check(text)
-  if not text or not string.find(text, '^w%d+ %x+ %d+ %d+ 0 ') then
+  local place, _, _, _, _, bytes = words(text or '')
+  if place ~= 'w' or bytes ~= '0' then
     refuse('WRONGTYPE the key holds no jobs')
   end
 end
@@ -109,6 +110,8 @@ local function take(owner)
     if text then
       local score = redis.call('ZSCORE', F, owner)
       if not score or tonumber(score) < ms + lease then
+        -- Else a server that has become full refuses a repeat of what it has done.
+        redis.call('ZREM', F, '')
         redis.call('ZADD', F, ms + lease, owner)
       end
       deliver(tonumber(token), known, text)

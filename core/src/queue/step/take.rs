@@ -84,7 +84,7 @@ fn parcel(token: u64, id: String, job: Job) -> Arc<Parcel> {
     let parts = vec![
         id.into_bytes(),
         job.payload,
-        (job.deliveries + 1).to_string().into_bytes(),
+        job.deliveries.saturating_add(1).to_string().into_bytes(),
         job.due.to_string().into_bytes(),
         job.rank.into_bytes(),
     ];

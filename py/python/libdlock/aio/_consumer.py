@@ -45,6 +45,8 @@ class Consumer(ConsumerView):
         grace: Seconds,
     ) -> None:
         super().__init__(queue, concurrency, backoff, grace)
+        if not callable(handler):
+            raise TypeError(f"a handler must be a coroutine function, not {type(handler).__name__}")
         self._take = take
         self._handler = handler
         self._stopping = asyncio.Event()
@@ -159,7 +161,7 @@ class Consumer(ConsumerView):
                 await self._do(delivery)
 
     async def _do(self, delivery: Delivery) -> None:
-        working = asyncio.ensure_future(self._handler(delivery))
+        working = asyncio.ensure_future(self._handled(delivery))
         try:
             in_time = await self._worked(delivery, working)
         except asyncio.CancelledError:  # by a stop whose grace is over, or by whoever ends the program
@@ -178,6 +180,10 @@ class Consumer(ConsumerView):
                 await delivery.ack()
         except DlockError as unended:
             self._tell_unended(delivery, unended)
+
+    async def _handled(self, delivery: Delivery) -> None:
+        """A handler that raises before it gives anything to await, or gives nothing to await, has failed as any other."""
+        await self._handler(delivery)
 
     async def _worked(self, delivery: Delivery, working: asyncio.Future[Any]) -> bool:
         """Waits until the handler is done. When the delivery is lost first, the handler is cancelled, and this is false."""
