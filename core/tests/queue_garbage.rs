@@ -54,7 +54,7 @@ async fn what_comes_with_no_job_goes_back() {
             return Some("*1\r\n:1\r\n".to_owned());
         }
         let job = |token: u64, text: &str| format!("*3\r\n:{token}\r\n$1\r\na\r\n${}\r\n{text}\r\n", text.len());
-        let (bad, good) = (job(1, "w12 7fff 0 16 0 x"), job(2, &format!("w12 {RANK} 0 16 0 x")));
+        let (bad, good) = (job(1, &format!("w12 {RANK} 4294967295 16 0 x")), job(2, &format!("w12 {RANK} 0 16 0 x")));
         Some(format!("*3\r\n:0\r\n:1\r\n*2\r\n{bad}{good}"))
     });
     let queue = Client::connect(&server.url()).await.unwrap().queue("mails").unwrap();
