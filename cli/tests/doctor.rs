@@ -125,6 +125,8 @@ fn replicas_that_are_reached_lag_or_are_not_waited_for() {
     let group = Replicated::with(1, well());
     finds(at(&group.primary, &["doctor"]), "replicas", &["1, and grants do not wait", "replicas=1"]);
     finds_nothing(at(&group.primary, &["doctor", "-o", "replicas=1"]));
+    finds_nothing(at_url(&format!("{}&replicas=1", common::patient(&group.primary))));
+    finds(at(&group.primary, &["doctor", "-o", "replicas=0"]), "replicas", &["1, and grants do not wait"]);
     let found = complaints(at(&group.replicas[0].server, &["doctor"]));
     assert!(found.iter().any(|(_, what)| what.contains("replica")), "{found:?}");
     let alone = well().start();

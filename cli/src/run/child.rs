@@ -20,6 +20,9 @@ use crate::out::{say, visible};
 /// How often a group without its first process is looked at, once the lock is lost.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What a longer grace is taken for: an instant further away may not exist.
+const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
+
 pub struct Child {
     process: process::Child,
     id: Pid,
@@ -86,7 +89,7 @@ impl Child {
                 reason = &mut lost_for, if lost.is_none() => {
                     let reason = reason.unwrap_or(LossReason::Closed);
                     lost = Some(reason);
-                    kill_at = Some(Instant::now() + grace);
+                    kill_at = Some(Instant::now() + grace.min(LONGEST_GRACE));
                     self.end(what, reason);
                 }
                 () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
