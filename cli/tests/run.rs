@@ -151,6 +151,20 @@ fn a_server_that_restarts_with_its_data_ends_nothing() {
 }
 
 #[test]
+fn a_command_that_is_stopped_is_ended_by_a_signal_too() {
+    let server = Server::start();
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let running = start(at(&server, &["run", "a", "--", "sh", "-c", "echo $$; kill -STOP $$; exec sleep 60"]));
+        let id = running.said("\n").trim().to_owned();
+        let is_stopped = || std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") T "));
+        eventually(PATIENCE, "the command stops", is_stopped);
+        running.signal(signal);
+        assert_eq!(running.ended().code, code);
+        assert!(!is_taken(&server, "a"));
+    }
+}
+
+#[test]
 fn the_longest_grace_is_waited_for_as_any_other() {
     let server = Server::start();
     let grace = "15000000000000000000";

@@ -83,7 +83,7 @@ impl Child {
                 status = self.process.wait() => break status,
                 caught = signals.next() => {
                     if !caught.is_a_key() {
-                        self.send(caught.signal());
+                        self.pass_on(caught.signal());
                     }
                 }
                 reason = &mut lost_for, if lost.is_none() => {
@@ -106,9 +106,15 @@ impl Child {
 
     fn end(&self, what: &str, reason: LossReason) {
         say(&format!("{what} was lost: {reason}; ending the command"));
-        self.send(Signal::TERM);
-        // One that is stopped gets its signal when it goes on.
-        self.send(Signal::CONT);
+        self.pass_on(Signal::TERM);
+    }
+
+    fn pass_on(&self, signal: Signal) {
+        self.send(signal);
+        // One that is stopped, as for reading a terminal in the background, gets its signal when it goes on.
+        if matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM) {
+            self.send(Signal::CONT);
+        }
     }
 
     /// After a loss: what the command has started and left behind.
