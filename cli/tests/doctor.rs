@@ -151,6 +151,16 @@ fn a_user_that_lacks_a_right() {
     } else {
         assert!(found.iter().any(|(check, what)| check == "rights" && what.contains("+pexpire")), "{found:?}");
     }
+    // One that is meant for queues takes no lock.
+    let rules = libdlock::survey::Kind::Queue.rules("");
+    let user = [&["ACL", "SETUSER", "mails", "on", ">right", "resetkeys", "resetchannels", "-@all", "+config|get"][..],
+        &libdlock::survey::CONNECTION_RULES, &rules.iter().map(String::as_str).collect::<Vec<_>>()].concat();
+    let queues = well().start();
+    queues.cmd(&user);
+    let url = queues.url().replace("redis://", "redis://mails:right@");
+    let mut command = at_url(&format!("{url}?response_timeout=10s&connect_timeout=30s"));
+    command.args(["--kind", "queue"]);
+    finds_nothing(command);
     let blind = well().rights(vec!["-info".to_owned()]).start();
     let found = complaints(at(&blind, &["doctor"]));
     assert!(found.iter().any(|(check, what)| check == "info" && what.contains("restarted")), "{found:?}");
