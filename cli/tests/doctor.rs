@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::{Ended, PATIENCE, at, dlock, start};
+use libdlock::survey::{CONNECTION_RULES, Kind};
 use libdlock_testkit::server::Options;
 use libdlock_testkit::{Proxy, Replicated, Server, Side, eventually};
 use serde_json::Value;
@@ -152,9 +153,9 @@ fn a_user_that_lacks_a_right() {
         assert!(found.iter().any(|(check, what)| check == "rights" && what.contains("+pexpire")), "{found:?}");
     }
     // One that is meant for queues takes no lock.
-    let rules = libdlock::survey::Kind::Queue.rules("");
-    let user = [&["ACL", "SETUSER", "mails", "on", ">right", "resetkeys", "resetchannels", "-@all", "+config|get"][..],
-        &libdlock::survey::CONNECTION_RULES, &rules.iter().map(String::as_str).collect::<Vec<_>>()].concat();
+    let rules = Kind::Queue.rules("");
+    let user = ["ACL SETUSER mails on >right resetkeys resetchannels -@all +config|get", CONNECTION_RULES].join(" ");
+    let user: Vec<&str> = user.split(' ').chain(rules.iter().map(String::as_str)).collect();
     let queues = well().start();
     queues.cmd(&user);
     let url = queues.url().replace("redis://", "redis://mails:right@");
