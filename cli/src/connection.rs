@@ -42,15 +42,9 @@ pub fn quiet_config(args: &ServerArgs) -> Result<Config, Failure> {
 
 /// The same with other defaults of some options.
 pub fn config_with(args: &ServerArgs, defaults: &[(&str, &str)]) -> Result<Config, Failure> {
-    let from_environment = variable(URL)?;
-    let url = match &args.url {
-        Some(url) => url.as_str(),
-        None => from_environment.as_deref().unwrap_or(DEFAULT_URL),
-    };
+    let url = &url(args)?;
     let mut config = Config::from_url(url)?;
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let is_given = |name: &str| query.split('&').any(|pair| pair.split('=').next() == Some(name));
-    for (name, value) in defaults.iter().filter(|(name, _)| !is_given(name)) {
+    for (name, value) in defaults.iter().filter(|(name, _)| in_query(url, name).is_none()) {
         config.set(name, value)?;
     }
     if let Some(file) = &args.password_file {
@@ -64,6 +58,31 @@ pub fn config_with(args: &ServerArgs, defaults: &[(&str, &str)]) -> Result<Confi
         config.set(name, value)?;
     }
     Ok(config)
+}
+
+/// The value of an option, from wherever it is set.
+pub fn option(args: &ServerArgs, name: &str) -> Result<Option<String>, Failure> {
+    let among_arguments = args.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='));
+    Ok(match among_arguments {
+        Some(value) => Some(value.to_owned()),
+        None => in_query(&url(args)?, name).map(str::to_owned),
+    })
+}
+
+fn url(args: &ServerArgs) -> Result<String, Failure> {
+    Ok(match &args.url {
+        Some(url) => url.clone(),
+        None => variable(URL)?.unwrap_or_else(|| DEFAULT_URL.to_owned()),
+    })
+}
+
+/// An option in the query of a URL.
+fn in_query<'a>(url: &'a str, name: &str) -> Option<&'a str> {
+    let (_, query) = url.split_once('?')?;
+    query
+        .split('&')
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .find_map(|(is, value)| (is == name).then_some(value))
 }
 
 /// A variable that is set to something.

@@ -5,13 +5,13 @@ use std::process::Command;
 
 use libdlock::limit::Rates;
 use libdlock::{Decision, Rate, Wait};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::args::{LimitArgs, ServerArgs};
 use crate::connection::connect;
 use crate::duration;
 use crate::exit::{self, Failure, millis};
-use crate::out::{Out, say, visible};
+use crate::out::{Out, say, visible, write_error};
 
 pub async fn limit(server: &ServerArgs, args: &LimitArgs, out: &Out) -> Result<u8, Failure> {
     let rate = |rate: &Rate| {
@@ -29,7 +29,11 @@ pub async fn limit(server: &ServerArgs, args: &LimitArgs, out: &Out) -> Result<u
     }
     if !decision.allowed {
         if has_command && args.conflict_exit_code != 0 {
-            say(&refused(args, &decision));
+            match out.json {
+                // Standard output is the command's.
+                true => write_error(&to_json(args, &decision).to_string()),
+                false => say(&refused(args, &decision)),
+            }
         }
         return Ok(args.conflict_exit_code);
     }
@@ -46,16 +50,7 @@ pub async fn limit(server: &ServerArgs, args: &LimitArgs, out: &Out) -> Result<u
 
 fn show(args: &LimitArgs, decision: &Decision, out: &Out) -> Result<(), Failure> {
     if out.json {
-        return out.document(&json!({
-            "name": args.name,
-            "allowed": decision.allowed,
-            "granted": decision.granted,
-            "remaining": decision.remaining,
-            "limit": decision.limit,
-            "retry_after_ms": decision.retry_after.map(millis),
-            "reset_after_ms": millis(decision.reset_after),
-            "refused_by": decision.refused_by,
-        }));
+        return out.document(&to_json(args, decision));
     }
     match decision.allowed {
         true => out.line(&format!(
@@ -66,6 +61,19 @@ fn show(args: &LimitArgs, decision: &Decision, out: &Out) -> Result<(), Failure>
         )),
         false => out.line(&refused(args, decision)),
     }
+}
+
+fn to_json(args: &LimitArgs, decision: &Decision) -> Value {
+    json!({
+        "name": args.name,
+        "allowed": decision.allowed,
+        "granted": decision.granted,
+        "remaining": decision.remaining,
+        "limit": decision.limit,
+        "retry_after_ms": decision.retry_after.map(millis),
+        "reset_after_ms": millis(decision.reset_after),
+        "refused_by": decision.refused_by,
+    })
 }
 
 fn refused(args: &LimitArgs, decision: &Decision) -> String {

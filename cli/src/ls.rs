@@ -13,40 +13,69 @@ use crate::out::{Out, say, table, visible};
 /// The most waiters that are shown.
 const WAITERS: usize = 20;
 
+/// Locks that are read in one round trip.
+const AT_ONCE: usize = 200;
+
 /// How many keys are looked at for an object that could not be found by its name.
 const VISIT: u64 = 100_000;
 
 pub async fn ls(server: &ServerArgs, args: &LsArgs, out: &Out) -> Result<u8, Failure> {
     let client = connect(server).await?;
-    let listing = client.survey().list(&args.pattern, args.most, args.visit).await?;
+    // What nobody uses is found as well, and does not count unless it is asked for.
+    let found = usize::try_from(args.visit).unwrap_or(usize::MAX);
+    let listing = client.survey().list(&args.pattern, found, args.visit).await?;
+    let found: Vec<_> =
+        listing.objects.into_iter().filter(|found| args.kind.is_none_or(|kind| kind == found.kind)).collect();
     let mut objects = Vec::new();
-    for Found { name, kind, .. } in listing.objects {
-        if args.kind.is_some_and(|wanted| wanted != kind) {
-            continue;
-        }
-        let details = match Details::read(&client, kind, &name).await {
-            Ok(details) => details,
-            Err(error) if is_of_one(&error) => Details::unreadable(kind, &name, &error),
-            Err(error) => return Err(error.into()),
-        };
-        if args.all || details.in_use {
-            objects.push(details);
+    for found in found.chunks(AT_ONCE) {
+        let read = read(&client, found).await?;
+        objects.extend(read.into_iter().filter(|details| args.all || details.in_use));
+        if objects.len() > args.most {
+            break;
         }
     }
+    let is_complete = listing.is_complete && objects.len() <= args.most;
+    objects.truncate(args.most);
     client.close().await;
     if out.json {
         let all: Vec<_> = objects.iter().map(Details::to_json).collect();
-        out.document(&json!({ "objects": all, "complete": listing.is_complete }))?;
+        out.document(&json!({ "objects": all, "complete": is_complete }))?;
         return Ok(0);
     }
     if !objects.is_empty() {
         let rows: Vec<_> = objects.iter().map(Details::row).collect();
         out.bytes(table(&HEADINGS, &rows).as_bytes())?;
     }
-    if !listing.is_complete {
+    if !is_complete {
         say("there may be more; --visit and --most set how far to look");
     }
     Ok(0)
+}
+
+/// Reads these objects, of which one may be unreadable and others not.
+async fn read(client: &Client, found: &[Found]) -> Result<Vec<Details>, Failure> {
+    let locks: Vec<_> =
+        found.iter().filter(|found| found.kind == Kind::Lock).map(|found| found.name.as_str()).collect();
+    let mut seen = match client.survey().glance(&locks).await {
+        Ok(glance) => glance.locks.into_iter(),
+        // Of several independent servers none has the whole truth: each lock is read by itself.
+        Err(error) if error.kind() == ErrorKind::Unsupported => Vec::new().into_iter(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut all = Vec::with_capacity(found.len());
+    for Found { name, kind, .. } in found {
+        let seen = if *kind == Kind::Lock { seen.next() } else { None };
+        let details = match seen {
+            Some(seen) => seen.map(|seen| Details::of_seen(name, seen)),
+            None => Details::read(client, *kind, name).await,
+        };
+        all.push(match details {
+            Ok(details) => details,
+            Err(error) if is_of_one(&error) => Details::unreadable(*kind, name, &error),
+            Err(error) => return Err(error.into()),
+        });
+    }
+    Ok(all)
 }
 
 pub async fn inspect(server: &ServerArgs, args: &InspectArgs, out: &Out) -> Result<u8, Failure> {

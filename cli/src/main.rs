@@ -55,10 +55,13 @@ fn main() -> ExitCode {
 /// Help and version go to standard output and are no error; wrong arguments are one of `dlock` itself.
 fn told_by_clap(error: &clap::Error) -> ExitCode {
     let is_help = matches!(error.kind(), ClapKind::DisplayHelp | ClapKind::DisplayVersion);
-    // Printing it fails when nobody reads it, and then nobody can be told.
     match (error.print(), is_help) {
         (Ok(()), true) => ExitCode::SUCCESS,
-        (Err(_), true) => ExitCode::from(exit::CLOSED_PIPE),
+        (Err(error), true) => {
+            let failure = Failure::from(error);
+            Out::new(false).complain(&failure);
+            ExitCode::from(failure.code())
+        }
         (_, false) => ExitCode::from(exit::FAILED),
     }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use common::{Ended, PATIENCE, at, dlock, start};
+use libdlock::survey::{CONNECTION_RULES, Kind};
 use libdlock_testkit::server::Options;
 use libdlock_testkit::{Proxy, Replicated, Server, Side, eventually};
 use serde_json::Value;
@@ -125,6 +126,8 @@ fn replicas_that_are_reached_lag_or_are_not_waited_for() {
     let group = Replicated::with(1, well());
     finds(at(&group.primary, &["doctor"]), "replicas", &["1, and grants do not wait", "replicas=1"]);
     finds_nothing(at(&group.primary, &["doctor", "-o", "replicas=1"]));
+    finds_nothing(at_url(&format!("{}&replicas=1", common::patient(&group.primary))));
+    finds(at(&group.primary, &["doctor", "-o", "replicas=0"]), "replicas", &["1, and grants do not wait"]);
     let found = complaints(at(&group.replicas[0].server, &["doctor"]));
     assert!(found.iter().any(|(_, what)| what.contains("replica")), "{found:?}");
     let alone = well().start();
@@ -149,6 +152,16 @@ fn a_user_that_lacks_a_right() {
     } else {
         assert!(found.iter().any(|(check, what)| check == "rights" && what.contains("+pexpire")), "{found:?}");
     }
+    // One that is meant for queues takes no lock.
+    let rules = Kind::Queue.rules("");
+    let user = ["ACL SETUSER mails on >right resetkeys resetchannels -@all +config|get", CONNECTION_RULES].join(" ");
+    let user: Vec<&str> = user.split(' ').chain(rules.iter().map(String::as_str)).collect();
+    let queues = well().start();
+    queues.cmd(&user);
+    let url = queues.url().replace("redis://", "redis://mails:right@");
+    let mut command = at_url(&format!("{url}?response_timeout=10s&connect_timeout=30s"));
+    command.args(["--kind", "queue"]);
+    finds_nothing(command);
     let blind = well().rights(vec!["-info".to_owned()]).start();
     let found = complaints(at(&blind, &["doctor"]));
     assert!(found.iter().any(|(check, what)| check == "info" && what.contains("restarted")), "{found:?}");

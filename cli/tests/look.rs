@@ -109,6 +109,23 @@ fn a_list_says_when_it_has_not_seen_everything() {
 }
 
 #[test]
+fn objects_that_nobody_uses_do_not_crowd_out_others() {
+    let server = server();
+    // Locks that were held a while ago, and a queue: neither is what is asked for.
+    let script = "for i = 1, 600 do redis.call('SET', 'redisson_lock_token:{a' .. i .. '}', '1795725711090232') end";
+    server.cmd(&["EVAL", script, "0"]);
+    expect(&server, &["queue", "put", "b", "x"], 0);
+    for name in ["held1", "held2"] {
+        server.cmd(&["HSET", name, "3e9b9a5c-6f34-4b9a-8d5e-0a1b2c3d4e5f:1", "1"]);
+    }
+    let listed = json(&expect(&server, &["ls", "--kind", "lock", "--most", "2", "--json"], 0));
+    let names: Vec<_> = listed["objects"].as_array().unwrap().iter().map(|object| object["name"].clone()).collect();
+    assert_eq!((names, &listed["complete"]), (vec!["held1".into(), "held2".into()], &true.into()));
+    let one = expect(&server, &["ls", "--kind", "lock", "--most", "1"], 0);
+    assert!(one.stdout.contains("held1") && one.stderr.contains("may be more"), "{one:?}");
+}
+
+#[test]
 fn a_user_who_may_not_scan_is_told_the_rule() {
     let server = Server::start();
     let refused = expect(&server, &["ls"], 125);

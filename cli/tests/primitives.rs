@@ -22,6 +22,9 @@ fn a_limiter_lets_through_what_its_rate_allows() {
     let refused = expect(&server, &["limit", "api", "-r", "2/m", "--", "echo", "ran"], 1);
     assert!(refused.stdout.is_empty() && refused.stderr.contains("retry in"), "{refused:?}");
     expect(&server, &["limit", "api", "-r", "2/m", "-E", "75", "--", "echo", "ran"], 75);
+    let refused = expect(&server, &["limit", "api", "-r", "2/m", "--json", "--", "echo", "ran"], 1);
+    let told: Value = serde_json::from_str(&refused.stderr).unwrap_or_else(|error| panic!("{error}: {refused:?}"));
+    assert!(refused.stdout.is_empty() && told["allowed"] == false, "{refused:?}");
     let told = json(&expect(&server, &["limit", "api", "-r", "2/m", "--json"], 1));
     assert!((1..=30_000).contains(&told["retry_after_ms"].as_u64().unwrap()), "{told}");
     let never = expect(&server, &["limit", "api", "-r", "2/m", "--cost", "3"], 1);

@@ -151,6 +151,47 @@ fn a_server_that_restarts_with_its_data_ends_nothing() {
 }
 
 #[test]
+fn a_command_that_is_stopped_is_ended_by_a_signal_too() {
+    let server = Server::start();
+    for (signal, code) in [("TERM", 143), ("HUP", 129)] {
+        let running = start(at(&server, &["run", "a", "--", "sh", "-c", "echo $$; kill -STOP $$; exec sleep 60"]));
+        let id = running.said("\n").trim().to_owned();
+        let is_stopped = || std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| stat.contains(") T "));
+        eventually(PATIENCE, "the command stops", is_stopped);
+        running.signal(signal);
+        assert_eq!(running.ended().code, code);
+        assert!(!is_taken(&server, "a"));
+    }
+}
+
+#[test]
+fn the_longest_grace_is_waited_for_as_any_other() {
+    let server = Server::start();
+    let grace = "15000000000000000000";
+    let script = "trap 'exit 3' TERM; echo in; while :; do sleep 0.02; done";
+    let running = start(at(&server, &["run", "a", "--lease", "3s", "--grace", grace, "--", "sh", "-c", script]));
+    running.said("in");
+    server.cmd(&["DEL", "a"]);
+    let ended = running.ended();
+    assert_eq!(ended.code, 124, "{ended:?}");
+    assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+}
+
+#[test]
+fn a_signal_ends_a_command_that_still_connects() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    for args in [&["run", "a", "--", "true"][..], &["queue", "take", "q"]] {
+        let mut command = dlock(args);
+        command.env("DLOCK_URL", format!("redis://{}?connect_timeout=60s", silent.local_addr().unwrap()));
+        let connecting = start(command);
+        // It listens to signals before it connects.
+        let _met = silent.accept().unwrap();
+        connecting.signal("TERM");
+        assert_eq!(connecting.ended().code, 143, "{args:?}");
+    }
+}
+
+#[test]
 fn the_command_dies_with_a_dlock_that_is_killed() {
     let server = Server::start();
     let running = start(at(&server, &["run", "a", "--", "sh", "-c", "echo $$; exec sleep 60"]));

@@ -4,7 +4,9 @@ mod common;
 #[path = "common/terminal.rs"]
 mod terminal;
 
-use common::{at, dlock, expect, start};
+use std::process::Command;
+
+use common::{at, dlock, expect, patient, start};
 use libdlock_testkit::Server;
 use terminal::AtTerminal;
 
@@ -49,6 +51,19 @@ fn ctrl_c_reaches_the_command_once_and_the_lock_is_released() {
     running.type_in("\u{3}");
     assert_eq!(running.ended().0, 130);
     assert_eq!(server.cmd(&["EXISTS", "a"]).int(), 0);
+}
+
+#[test]
+fn an_interrupt_from_elsewhere_reaches_a_background_job() {
+    let server = Server::start();
+    let script = "set -m; \"$DLOCK\" run a -- sh -c 'trap \"exit 9\" INT; echo in; while :; do sleep 0.02; done' & \
+        read line; kill -INT $!; wait $!; echo code $?";
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "-c", script]).env("DLOCK", env!("CARGO_BIN_EXE_dlock")).env("DLOCK_URL", patient(&server));
+    let mut job = AtTerminal::start(&shell, 80);
+    job.shows("in");
+    job.type_in("\n");
+    job.shows("code 9");
 }
 
 #[test]

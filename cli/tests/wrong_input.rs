@@ -190,11 +190,13 @@ fn a_reader_that_has_gone_ends_every_command_quietly() {
 #[test]
 fn a_disk_that_is_full_is_told() {
     let server = Server::start();
-    let mut command = at(&server, &["id"]);
-    command.stdout(File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(125));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+    for word in ["id", "--help"] {
+        let mut command = at(&server, &[word]);
+        command.stdout(File::options().write(true).open("/dev/full").unwrap()).stderr(Stdio::piped());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{word}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"), "{word}");
+    }
 }
 
 #[test]

@@ -18,7 +18,11 @@ use crate::run::signals::Signals;
 
 pub async fn take(server: &ServerArgs, args: &TakeArgs, out: &Out) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
-    let client = connect(server).await?;
+    let client = tokio::select! {
+        biased;
+        signal = signals.next() => return Ok(exit::BY_SIGNAL + signal.number()),
+        client = connect(server) => client?,
+    };
     let queue = client.queue_with(&args.name, QueueOptions::default().watchdog_lease(args.lease))?;
     let taken = tokio::select! {
         biased;

@@ -20,6 +20,9 @@ use crate::out::{say, visible};
 /// How often a group without its first process is looked at, once the lock is lost.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// What a longer grace is taken for: an instant further away may not exist.
+const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
+
 pub struct Child {
     process: process::Child,
     id: Pid,
@@ -80,13 +83,13 @@ impl Child {
                 status = self.process.wait() => break status,
                 caught = signals.next() => {
                     if !caught.is_a_key() {
-                        self.send(caught.signal());
+                        self.pass_on(caught.signal());
                     }
                 }
                 reason = &mut lost_for, if lost.is_none() => {
                     let reason = reason.unwrap_or(LossReason::Closed);
                     lost = Some(reason);
-                    kill_at = Some(Instant::now() + grace);
+                    kill_at = Some(Instant::now() + grace.min(LONGEST_GRACE));
                     self.end(what, reason);
                 }
                 () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
@@ -103,9 +106,15 @@ impl Child {
 
     fn end(&self, what: &str, reason: LossReason) {
         say(&format!("{what} was lost: {reason}; ending the command"));
-        self.send(Signal::TERM);
-        // One that is stopped gets its signal when it goes on.
-        self.send(Signal::CONT);
+        self.pass_on(Signal::TERM);
+    }
+
+    fn pass_on(&self, signal: Signal) {
+        self.send(signal);
+        // One that is stopped, as for reading a terminal in the background, gets its signal when it goes on.
+        if matches!(signal, Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM) {
+            self.send(Signal::CONT);
+        }
     }
 
     /// After a loss: what the command has started and left behind.

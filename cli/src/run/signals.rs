@@ -3,7 +3,8 @@
 use std::fs;
 use std::io::IsTerminal;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, getpgrp};
+use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{self, SignalKind};
 use tokio::sync::mpsc;
 
@@ -29,9 +30,11 @@ impl Caught {
         u8::try_from(self.0.as_raw()).unwrap_or(0)
     }
 
-    /// Whether the kernel has sent it to the command, too: a key on the terminal that both have.
+    /// Whether the kernel has sent it to the command, too: a key on the terminal that both have. Keys send signals only to the
+    /// group in the foreground.
     pub fn is_a_key(self) -> bool {
-        matches!(self.0, Signal::INT | Signal::QUIT) && shares_terminal()
+        let is_in_foreground = || tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp());
+        matches!(self.0, Signal::INT | Signal::QUIT) && shares_terminal() && is_in_foreground()
     }
 }
 
