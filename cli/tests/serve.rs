@@ -291,6 +291,22 @@ fn it_ends_at_once_though_connections_are_open() {
 }
 
 #[test]
+fn half_sent_requests_hold_up_no_other() {
+    let server = server();
+    let served = Served::start(at(&server, &["serve"]));
+    let half = |_| {
+        let mut half = TcpStream::connect(served.address()).unwrap();
+        half.write_all(b"GET / HTTP/1.1\r\nhost: 127").unwrap();
+        half
+    };
+    let halves: Vec<_> = (0..260).map(half).collect();
+    let began = Instant::now();
+    assert_eq!(served.get("/healthz").code, 200);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    drop(halves);
+}
+
+#[test]
 fn the_locks_of_all_nodes_of_a_cluster_are_served() {
     let cluster = Cluster::start();
     for server in &cluster.nodes {

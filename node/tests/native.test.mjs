@@ -32,6 +32,7 @@ const plausible = {
   "string[]": ["k"],
   "number[]": [0],
   "[string, string][]": [],
+  "Handle[]": [0],
   "Rate[]": [rate],
   "Item[]": ["k"],
   NativeNewJob: { payload: "x", priority: 0 },

@@ -29,10 +29,10 @@ use crate::out::{Out, say, visible};
 use crate::run::signals::Signals;
 
 /// Connections at a time. Others wait to be accepted.
-const CONNECTIONS: usize = 128;
+const CONNECTIONS: usize = 512;
 
 /// How long the head of a request may take, after which an idle connection is closed.
-const HEAD: Duration = Duration::from_secs(30);
+const HEAD: Duration = Duration::from_secs(5);
 
 /// How long a connection may last: one that does not read its answers goes, too.
 const LIFE: Duration = Duration::from_secs(300);
@@ -53,8 +53,13 @@ pub async fn serve(server: &ServerArgs, args: &ServeArgs, out: &Out) -> Result<u
         true => out.document(&json!({ "url": url, "allow_force": args.allow_force }))?,
         false => out.line(&format!("listening on {url}"))?,
     }
-    if args.allow_force && !args.listen.ip().is_loopback() {
-        say("everybody who reaches this address can release locks");
+    if !args.listen.ip().is_loopback() {
+        let may = if args.allow_force {
+            "see the names of all objects, and release locks"
+        } else {
+            "see the names of all objects"
+        };
+        say(&format!("everybody who reaches this address can {may}"));
     }
     let app = routes::router(Arc::new(Shared::new(&live, guard)));
     let ends = GracefulShutdown::new();
