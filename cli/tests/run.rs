@@ -192,6 +192,33 @@ fn a_signal_ends_a_command_that_still_connects() {
 }
 
 #[test]
+fn a_hanging_server_holds_up_the_end_for_a_lease_at_most() {
+    let server = Server::start();
+    let stop = format!("kill -STOP {}; exit 7", server.pid());
+    let began = Instant::now();
+    let ended = run(&server, &["run", "a", "--lease", "2s", "--", "sh", "-c", &stop]);
+    server.resume();
+    assert_eq!(ended.code, 7, "{ended:?}");
+    assert!(ended.stderr.contains("may stay taken"), "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_signal_ends_the_wait_for_the_release_too() {
+    let server = Server::start();
+    let stop = format!("kill -STOP {}; echo stopped; exit 7", server.pid());
+    let running = start(at(&server, &["run", "a", "--", "sh", "-c", &stop]));
+    running.said("stopped");
+    std::thread::sleep(Duration::from_millis(300));
+    let began = Instant::now();
+    running.signal("TERM");
+    let ended = running.ended();
+    server.resume();
+    assert_eq!(ended.code, 7, "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+}
+
+#[test]
 fn the_command_dies_with_a_dlock_that_is_killed() {
     let server = Server::start();
     let running = start(at(&server, &["run", "a", "--", "sh", "-c", "echo $$; exec sleep 60"]));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use libdlock::lock::LockOptions;
 use libdlock::{Client, ErrorKind, Held};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use self::child::{Child, Ended};
 use self::signals::Signals;
@@ -78,23 +78,30 @@ async fn under_lock(client: &Client, args: &RunArgs, signals: &mut Signals, out:
     }
     match lost {
         Some(_) => Ok(exit::LOST),
-        None => Ok(end(held, args, code).await),
+        None => Ok(end(held, args, signals, code).await),
     }
 }
 
-/// Releases after the command has ended.
-async fn end(held: Held, args: &RunArgs, code: u8) -> u8 {
+/// Releases after the command has ended. Nobody waits longer than the lease would last, and a signal ends that, too.
+async fn end(held: Held, args: &RunArgs, signals: &mut Signals, code: u8) -> u8 {
     let name = visible(&args.name);
-    match held.release().await {
+    let left = duration::show(args.lease);
+    let unanswered = |why: &str| {
+        say(&format!("the command has ended; the lock {name} may stay taken for {left}: {why}"));
+        code
+    };
+    let released = tokio::select! {
+        biased;
+        released = held.release() => released,
+        () = signals.ending() => return unanswered("a signal came while it was released"),
+        () = sleep(args.lease) => return unanswered("the server did not answer to the release"),
+    };
+    match released {
         Ok(()) => code,
         Err(error) if matches!(error.kind(), ErrorKind::Lost | ErrorKind::NotHeld) => {
             say(&format!("the lock {name} was lost before the command ended: {}", error.message()));
             exit::LOST
         }
-        Err(error) => {
-            let left = duration::show(args.lease);
-            say(&format!("the command has ended; the lock {name} may stay taken for {left}: {}", error.message()));
-            code
-        }
+        Err(error) => unanswered(error.message()),
     }
 }

@@ -70,6 +70,11 @@ impl Signals {
             None => std::future::pending().await,
         }
     }
+
+    /// Completes with the next signal that asks to end. Cancel safe.
+    pub async fn ending(&mut self) {
+        while !matches!(self.next().await.signal(), Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT) {}
+    }
 }
 
 /// The signals that were ignored when this process began, as `nohup` and shells have them for what runs in the background: they

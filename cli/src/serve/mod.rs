@@ -14,7 +14,6 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use rustix::process::Signal;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -67,10 +66,7 @@ pub async fn serve(server: &ServerArgs, args: &ServeArgs, out: &Out) -> Result<u
     let mut told: Option<String> = None;
     loop {
         tokio::select! {
-            signal = signals.next() => match signal.signal() {
-                Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT => break,
-                _ => {}
-            },
+            () = signals.ending() => break,
             changed = live.changed() => {
                 changed?;
                 tell(&mut told, live.view().problem.clone());
