@@ -100,6 +100,8 @@ fn a_job_goes_through_the_queue_from_shell_to_shell() {
     let text = expect(&server, &["queue", "ls", "q"], 0).stdout;
     assert!(text.contains("8 bytes") && text.contains("1 ready, 1 delayed"), "{text}");
     let taken = json(&expect(&server, &["queue", "take", "q", "--json"], 0));
+    let none = json(&expect(&server, &["queue", "take", "empty", "--json"], 1));
+    assert_eq!(none, serde_json::json!({ "queue": "empty", "id": null }));
     assert_eq!((&taken["id"], &taken["attempt"]), (&"one".into(), &1.into()));
 }
 

@@ -33,7 +33,12 @@ pub async fn take(server: &ServerArgs, args: &TakeArgs, out: &Out) -> Result<u8,
         taken = queue.take_for(Wait::For(args.wait)) => taken?,
     };
     let code = match taken {
-        None => Ok(args.conflict_exit_code),
+        None => {
+            if out.json && args.command.is_empty() {
+                out.document(&json!({ "queue": args.name, "id": null }))?;
+            }
+            Ok(args.conflict_exit_code)
+        }
         Some(delivery) if args.command.is_empty() => print(delivery, args, out).await,
         Some(delivery) => carry_out(delivery, args, &mut signals, out).await,
     };
