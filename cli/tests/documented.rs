@@ -75,7 +75,7 @@ fn every_field_of_json_is_documented() {
     check(&dead, &["`queue dead`"]);
     check(&dead["dead"][0], &["`queue dead`", "`queue ls`"]);
     check(&printed(&["queue", "dead", "q", "--requeue-all"], 0), &["`queue dead`"]);
-    check(&printed(&["limit", "l", "-r", "1/s"], 0), &["`limit`"]);
+    check(&printed(&["limit", "l", "-r", "1/h"], 0), &["`limit`"]);
     check(&printed(&["id"], 0), &["`id`"]);
     check(&printed(&["id", "--decode", "1"], 0), &["`id`"]);
     check(&printed(&["release", "nobody", "--force"], 1), &["`release`"]);

@@ -50,6 +50,9 @@ impl Tmux {
     }
 
     fn top(&self, args: &str) {
+        // The settings of a terminal have that word, too.
+        self.line("clear");
+        self.until("an empty screen", |screen| !screen.contains("quit"));
         self.line(&format!("{} top {args}; echo code $?", env!("CARGO_BIN_EXE_dlock")));
         self.shows("quit");
     }
@@ -211,6 +214,7 @@ fn the_terminal_is_given_back_whatever_ends_top() {
     }
     // Ctrl-Z gives the terminal to the shell, and fg takes it again.
     tmux.line("clear; echo before the stop");
+    tmux.until("an empty screen", |screen| !screen.contains("quit"));
     tmux.line(&format!("{} top", env!("CARGO_BIN_EXE_dlock")));
     tmux.shows("quit");
     tmux.press(&["C-z"]);
