@@ -281,7 +281,7 @@ public:
         detail::check([&](auto* cause) {
             return dlock_queue_ack_many(queue_.get(), helds.data(), helds.size(), acked.get(), cause);
         });
-        return {acked.get(), acked.get() + helds.size()};
+        return std::vector<bool>(acked.get(), acked.get() + helds.size());
     }
 
     /// Removes a job that waits; false when no job with this id does. Throws dlock::not_held when it is being done.
