@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from driver.bench import Bench, Runs, run
 from driver.goals import Goal, at_least
-from driver.programs import BLOCKING, JVM, REDISSON, RUST, floor
+from driver.programs import JVM, REDISSON, RUST, floor
 from driver.server import Server
 from driver.tables import print_table
 
 FLOOR = floor("sockets")
 #: One caller. The filter is for 10,000,000 items at 1 %; `add` has new items each time, `contains` the same ones, which it has.
-PROGRAMS = {"floor": FLOOR, "Rust": RUST, "Rust, blocking": BLOCKING, "Java": JVM, "Redisson RBloomFilter": REDISSON}
+PROGRAMS = {"floor": FLOOR, "Rust": RUST, "Java": JVM, "Redisson RBloomFilter": REDISSON}
 
 
 def measure(bench: Bench) -> list[Goal]:
