@@ -44,8 +44,10 @@ class Commands(WithServer):
 
     def start(self, *command: str | Path) -> subprocess.Popen[str]:
         environment = {**self.place.environment, "DLOCK_URL": self.server.url}
+        # Whoever runs these in the background may have INT ignored, and so would `dlock`.
+        words = ("env", "--default-signal", *command)
         running = subprocess.Popen(
-            command, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            words, cwd=self.folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.addCleanup(running.communicate)
         self.addCleanup(running.kill)
