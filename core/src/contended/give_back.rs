@@ -53,8 +53,7 @@ impl<P: Primitive> Contended<P> {
         let (shared, its_grant) = (self.clone(), grant.clone());
         let ending = async move { shared.ended(op, &its_grant, freeing, asking.await) };
         let ended = self.client().tasks.operation(ending).await;
-        let ended = ended.unwrap_or_else(|| Err(cut_off(op, &self.client().tasks, "the end of the hold")));
-        self.reported(&grant, ended).map_err(on)
+        self.reported(&grant, ended.unwrap_or_else(|| self.end_cut_off(op))).map_err(on)
     }
 
     /// As [`Contended::end_by`], of several, by what asks the server for all whose owners it is given: an answer for each.
@@ -91,9 +90,15 @@ impl<P: Primitive> Contended<P> {
                 answers[at] = Some(self.reported(&grants[at], ended));
             }
         }
-        let cut_off = || Err(cut_off(op, &self.client().tasks, "the end of the hold"));
-        let answers = answers.into_iter().map(|answer| answer.unwrap_or_else(cut_off));
-        answers.map(|answer| answer.map_err(|error| error.renamed(op))).collect()
+        let answers = answers.into_iter().zip(grants).map(|(answer, grant)| {
+            let answer = answer.unwrap_or_else(|| self.reported(grant, self.end_cut_off(op)));
+            answer.map_err(|error| error.renamed(op))
+        });
+        answers.collect()
+    }
+
+    fn end_cut_off(&self, op: &'static str) -> Result<Released> {
+        Err(cut_off(op, &self.client().tasks, "the end of the hold"))
     }
 
     /// What the server said of the end of a hold.

@@ -1,7 +1,8 @@
 //! Acknowledgements of one queue that come at the same time share a request.
 //!
-//! Those of one [`ack_many`](super::Queue::ack_many) are asked for by the call itself. Of others the first starts a task that lets those come that are about to, and asks for all. Nobody waits for a request that is
-//! under way: who comes meanwhile is the first of the next one.
+//! Those of one [`ack_many`](super::Queue::ack_many) are asked for by the call itself. Of others the first starts a task that lets
+//! those come that are about to, and asks for all. Nobody waits for a request that is under way: who comes meanwhile is the first
+//! of the next one.
 
 use std::mem::take;
 use std::sync::Arc;

@@ -12,11 +12,12 @@
 -- KEYS[8]  Q, KEYS[9]  S: see queue.lua and wants.lua
 -- ARGV[1]  the name of the queue
 --
--- A rank is 20 characters: 32767 less the priority in four hexadecimal digits, and the number of its
--- arrival in 16 digits. So jobs that are due in the same ms are in the order of their priority, and then of their arrival. Numbers
--- are the server's time in us, or more: each is above all before it.
+-- A rank is 20 characters: 32767 less the priority in four hexadecimal digits, and the number of its arrival in 16 digits. So jobs
+-- that are due in the same ms are in the order of their priority, and then of their arrival. Numbers are the server's time in us, or
+-- more: each is above all before it.
 --
--- A job is in exactly one of R, F and X, and a delivery leaves what M has of it as it is until it ends. None of the keys but N and D has a time to live: they go with their last job.
+-- A job is in exactly one of R, F and X, and a delivery leaves what M has of it as it is until it ends. None of the keys but N and D
+-- has a time to live: they go with their last job.
 local M, R, F, O, X, N = KEYS[1], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 L = ARGV[1]
 -- N outlives its last use by so much.
