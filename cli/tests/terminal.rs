@@ -58,8 +58,12 @@ fn an_interrupt_from_elsewhere_reaches_a_background_job() {
     let server = Server::start();
     let script = "set -m; \"$DLOCK\" run a -- sh -c 'trap \"exit 9\" INT; echo in; while :; do sleep 0.02; done' & \
         read line; kill -INT $!; wait $!; echo code $?";
-    let mut shell = Command::new("bash");
-    shell.args(["--norc", "-c", script]).env("DLOCK", env!("CARGO_BIN_EXE_dlock")).env("DLOCK_URL", patient(&server));
+    // No signal ignored, whoever runs the tests.
+    let mut shell = Command::new("env");
+    shell
+        .args(["--default-signal", "bash", "--norc", "-c", script])
+        .env("DLOCK", env!("CARGO_BIN_EXE_dlock"))
+        .env("DLOCK_URL", patient(&server));
     let mut job = AtTerminal::start(&shell, 80);
     job.shows("in");
     job.type_in("\n");
