@@ -1,4 +1,4 @@
-//! Reports what a client of [libdlock](libdlock) has counted to the [`metrics`] facade, and so to whatever the program exports its
+//! Reports what a client of [libdlock] has counted to the [`metrics`] facade, and so to whatever the program exports its
 //! metrics with: Prometheus, StatsD, OpenTelemetry.
 //!
 //! ```
@@ -42,7 +42,7 @@ use libdlock::stats::{HISTOGRAM_BUCKETS, Histogram};
 
 use self::rows::{COUNTS, TIMES};
 
-/// Reports the statistics of one client. See the [crate](crate) for an example.
+/// Reports the statistics of one client. See the [crate] for an example.
 pub struct Reporter {
     client: Client,
     name: String,

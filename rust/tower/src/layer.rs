@@ -15,7 +15,7 @@ use crate::service::RateLimit;
 
 type Of<T> = Arc<dyn Fn(&Parts) -> T + Send + Sync>;
 
-/// Limits the requests of a service by a [`RateLimiter`]. See the [crate](crate) for an example.
+/// Limits the requests of a service by a [`RateLimiter`]. See the [crate] for an example.
 #[derive(Clone)]
 pub struct RateLimitLayer<A = Problem> {
     pub(crate) limiter: RateLimiter,

@@ -1,4 +1,4 @@
-//! Rate limits of [libdlock](libdlock) as a [tower] layer: one limit for all processes of a service, on Redis or Valkey.
+//! Rate limits of [libdlock] as a [tower] layer: one limit for all processes of a service, on Redis or Valkey.
 //!
 //! A request that the limiter refuses is answered with 429 and never reaches the service below; while the server is away, the
 //! limiter's [policy](libdlock::limit::Absent) decides. Every answer has the fields `RateLimit-Policy` and `RateLimit`, a refusal
