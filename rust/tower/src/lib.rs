@@ -44,3 +44,13 @@ pub use self::key::PeerAddress;
 pub use self::layer::RateLimitLayer;
 pub use self::problem::{Answer, Problem, Refusal};
 pub use self::service::RateLimit;
+
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    struct Readme;
+    #[doc = include_str!("../../../docs/rust/README.md")]
+    struct OfTheLanguage;
+    #[doc = include_str!("../../../docs/rust/frameworks.md")]
+    struct OfFrameworks;
+}

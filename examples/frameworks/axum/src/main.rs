@@ -53,15 +53,20 @@ fn app(client: &Client) -> Result<Router, Failure> {
         .route("/cost", ok().layer(together("cost")?.cost(cost)))
         .route("/faulty", ok().layer(limit("faulty")?.key(|_| panic!("a defect in the key function"))))
         .route("/both", ok().layer((together("outer")?, together("inner")?)))
-        .route("/skip", ok().layer(together("skip")?.skip(|request| {
-            request.headers.get("x-skip").is_some_and(|value| value == "yes")
-        })))
+        .route(
+            "/skip",
+            ok().layer(
+                together("skip")?.skip(|request| request.headers.get("x-skip").is_some_and(|value| value == "yes")),
+            ),
+        )
         .layer(CatchPanicLayer::new()))
 }
 
 fn limiter(client: &Client, name: &str) -> Result<RateLimiter, Failure> {
-    let mut rate =
-        Rate::new(setting("LIMIT_TOKENS", "100").parse()?, Duration::from_millis(setting("LIMIT_PERIOD_MS", "60000").parse()?));
+    let mut rate = Rate::new(
+        setting("LIMIT_TOKENS", "100").parse()?,
+        Duration::from_millis(setting("LIMIT_PERIOD_MS", "60000").parse()?),
+    );
     if let Ok(burst) = env::var("LIMIT_BURST") {
         rate = rate.burst(burst.parse()?);
     }
