@@ -10,17 +10,19 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
 from types import TracebackType
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from load import combined
 from private_redis import free_port
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 
 #: How long an application may take until it listens: a JVM on a busy machine.
 STARTS_WITHIN = 60.0
@@ -40,6 +42,8 @@ class App:
     prepare: tuple[str, ...] | list[str] = ()
     #: Environment variables that it needs beside those that the tests set.
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: How many processes serve its requests.
+    processes: int = 1
 
 
 def apps() -> list[App]:
@@ -61,8 +65,11 @@ class Answer:
 def prepared(app: App) -> None:
     """Builds what the application needs."""
     if app.prepare:
-        done = subprocess.run([*app.prepare], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600, check=False)
-        assert done.returncode == 0, f"{app.name} cannot be prepared: {done.stdout.decode(errors='replace')[-3000:]}"
+        command, environment = [*app.prepare], {**os.environ, **app.environment}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=600, check=False)
+        assert done.returncode == 0, (
+            f"{app.name} cannot be prepared: {(done.stdout + done.stderr).decode(errors='replace')[-3000:]}"
+        )
 
 
 class Running:
@@ -72,7 +79,7 @@ class Running:
         """`environment` has what the contract lets tests set, such as LIMIT_TOKENS."""
         self._app = app
         self._environment = {**os.environ, **app.environment, "REDIS_URL": redis_url, **environment}
-        self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.port = 0
         self.exit_code: int | None = None
 
@@ -103,23 +110,21 @@ class Running:
         with self._process.stdout:
             for line in self._process.stdout:
                 self._lines.put(line.rstrip("\n"))
-        self._lines.put("")
+        self._lines.put(None)
 
     def _await_line(self, wanted: str) -> None:
-        bound = threading.Event()
-        timer = threading.Timer(STARTS_WITHIN, lambda: (bound.set(), self._lines.put("")))
-        timer.daemon = True
-        timer.start()
-        said = []
-        try:
-            while (line := self._lines.get()) != wanted:
-                said.append(line)
-                ended = self._process.poll() is not None
-                if bound.is_set() or ended:
-                    why = f"ended with {self._process.returncode}" if ended else f"did not within {STARTS_WITHIN} s"
-                    raise AssertionError(f"{self._app.name} should say {wanted!r} and {why}; it said: {said}\n{self.log()}")
-        finally:
-            timer.cancel()
+        deadline = time.monotonic() + STARTS_WITHIN
+        said: list[str | None] = []
+        while not said or said[-1] != wanted:
+            try:
+                said.append(self._lines.get(timeout=max(deadline - time.monotonic(), 0)))
+            except queue.Empty:
+                raise self._silent(wanted, f"did not within {STARTS_WITHIN} s", said) from None
+            if said[-1] is None:
+                raise self._silent(wanted, f"ended with {self._process.wait(ENDS_WITHIN)}", said[:-1])
+
+    def _silent(self, wanted: str, why: str, said: list[str | None]) -> AssertionError:
+        return AssertionError(f"{self._app.name} should say {wanted!r} and {why}; it said: {said}\n{self.log()}")
 
     def log(self) -> str:
         """The end of what it wrote to stderr."""

@@ -10,13 +10,13 @@ FOLDER = "examples/frameworks"
 
 
 def of_asgi(name: str) -> App:
-    return App(name, [sys.executable, f"{FOLDER}/{name}/app.py"])
+    return App(name, [sys.executable, f"{FOLDER}/{name}/{name}_app.py"])
 
 
 def of_wsgi(name: str, application: str) -> App:
     here = f"{FOLDER}/{name}"
-    config = ["--config", f"{here}/gunicorn.conf.py", "--chdir", here]
-    return App(name, [sys.executable, "-m", "gunicorn", *config, f"app:{application}"])
+    config = ["--config", f"{here}/{name}_gunicorn.py", "--chdir", here]
+    return App(name, [sys.executable, "-m", "gunicorn", *config, f"{name}_app:{application}"], processes=2)
 
 
 APPS = [of_asgi("fastapi"), of_asgi("starlette"), of_wsgi("django", "application"), of_wsgi("flask", "app")]

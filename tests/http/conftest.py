@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-
 from apps import App, Running, apps, prepared
 from private_redis import PrivateRedis
 

@@ -104,8 +104,8 @@ def test_the_policy_local_share_grants_half_of_the_rate(app: App, own_server: Pr
         own_server.kill()
         answers = [running.get("/limited") for _ in range(12)]
         passed = [answer for answer in answers if answer.status == 200]
-        # Of six tokens a half for each process: an application of two processes grants as many as it has.
-        assert len(passed) in (3, 6), [answer.status for answer in answers]
+        # Of six tokens a half for each process. Not each of several processes need get three of the requests.
+        assert 3 <= len(passed) <= 3 * app.processes, [answer.status for answer in answers]
         for answer in answers:
             assert answer.fields["ratelimit-policy"] == POLICY
             assert "ratelimit" not in answer.fields

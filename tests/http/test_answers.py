@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 
+import libdlock
 from apps import Answer, Running
 from conftest import BOUNDS
 from private_redis import PrivateRedis
-
-import libdlock
 
 POLICY = '"{}";q=6;w=3600'
 FIELDS = ("ratelimit", "ratelimit-policy", "retry-after")

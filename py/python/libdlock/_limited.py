@@ -62,9 +62,14 @@ def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[
         return _checked(key)
     signature = inspect.signature(function)
     for _, field, _, _ in string.Formatter().parse(key):
-        if field is not None and (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters:
+        if (
+            field is not None
+            and (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters
+        ):
             there = ", ".join(signature.parameters) or "none"
-            raise TypeError(f"the key names a parameter {name!r} that the function does not have; it has: {there}")
+            raise TypeError(
+                f"the key names a parameter {name!r} that the function does not have; it has: {there}"
+            )
 
     def formatted(*args: Any, **kwargs: Any) -> str | None:
         bound = signature.bind(*args, **kwargs)

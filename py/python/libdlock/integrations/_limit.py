@@ -66,7 +66,8 @@ class Limit(Generic[_R]):
         if isinstance(limiter, self._class):
             return limiter
         given = type(limiter)
-        message = f"limiter must be a {self._what}, or a function that makes one, not {given.__module__}.{given.__qualname__}"
+        found = f"{given.__module__}.{given.__qualname__}"
+        message = f"limiter must be a {self._what}, or a function that makes one, not {found}"
         if isinstance(limiter, NamedLimiter):
             message = f"limiter must be a {self._what}: {_OTHER[self._what]}"
         raise TypeError(message)

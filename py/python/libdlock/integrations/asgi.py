@@ -43,7 +43,7 @@ class RateLimitMiddleware:
 
     `key`, `cost` and `skip` are functions of the request, here its scope, and may be coroutine functions. `key` says whose
     tokens it needs (`None`: the limiter's own; by default those of the client's address), `cost` how many, `skip` whether it
-    needs none. `name` is the limiter's name in the fields of the answer, if that is not to be the one on the server.
+    needs none. `name` is the limiter's name in the fields of the answer, in place of the one on the server.
     `on_refused(request, refusal)` answers in place of a problem (RFC 9457).
     """
 
@@ -59,9 +59,7 @@ class RateLimitMiddleware:
         on_refused: OnRefused | None = None,
     ) -> None:
         self.app = app
-        self._limit = TaskLimit(
-            limiter, key=key, by_address=self._address, cost=cost, skip=skip, name=name
-        )
+        self._limit = TaskLimit(limiter, key=key, by_address=self._address, cost=cost, skip=skip, name=name)
         self._on_refused = on_refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -108,7 +106,9 @@ def problem(refusal: Refusal) -> ASGIApp:
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"content-length", b"%d" % len(body))]
         start = {"type": f"{prefix}http.response.start", "status": refusal.status, "headers": headers}
         await send(start)
-        await send({"type": f"{prefix}http.response.body", "body": b"" if scope.get("method") == "HEAD" else body})
+        await send(
+            {"type": f"{prefix}http.response.body", "body": b"" if scope.get("method") == "HEAD" else body}
+        )
 
     return answer
 

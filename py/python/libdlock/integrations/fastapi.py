@@ -59,7 +59,9 @@ class RateLimit:
     async def __call__(self, request: HTTPConnection) -> None:
         fields = request.scope.get(_FIELDS)
         if fields is None:
-            raise RuntimeError("RateLimit needs a middleware that answers: app.add_middleware(RateLimitAnswers)")
+            raise RuntimeError(
+                "RateLimit needs a middleware that answers: app.add_middleware(RateLimitAnswers)"
+            )
         asked = await self._limit.ask(request)
         fields.append(asked.fields)
         if isinstance(asked, Refusal):
@@ -67,7 +69,7 @@ class RateLimit:
 
 
 class RateLimitAnswers:
-    """Writes the answers to requests that a `RateLimit` refused, and the fields of the others. `app.add_middleware` adds it."""
+    """Writes the answers to requests that a `RateLimit` refused, and the fields of the others; for `app.add_middleware`."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -82,7 +84,7 @@ class RateLimitAnswers:
 
         async def adds(message: Message) -> None:
             nonlocal started
-            if not started and "start" in message["type"] or message["type"] == "websocket.accept":
+            if (not started and "start" in message["type"]) or message["type"] == "websocket.accept":
                 started = True
                 fields = tuple(field for each in asked for field in each)
                 await adding(fields, send)(message)

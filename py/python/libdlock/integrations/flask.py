@@ -67,8 +67,8 @@ class Maker:
 class Libdlock:
     """The extension: `limits = Libdlock(app)`, or `Libdlock()` and later `limits.init_app(app)`.
 
-    `app.config["LIBDLOCK_URL"]` says where the server is, `LIBDLOCK_OPTIONS` has options of `libdlock.connect`. The client is
-    opened by the first request that needs it, in each process, so an application may be made before its server forks.
+    `app.config["LIBDLOCK_URL"]` says where the server is, `LIBDLOCK_OPTIONS` has options of `libdlock.connect`. The client
+    is opened by the first request that needs it, in each process, so an application may be made before its server forks.
     """
 
     def __init__(self, app: flask.Flask | None = None) -> None:
@@ -110,9 +110,9 @@ class Libdlock:
     ) -> Callable[[_L], _L]:
         """A decorator of a view, below its route, that asks a limiter; also called with a blueprint, or an application.
 
-        `key`, `cost` and `skip` are functions without arguments that look at `flask.request`. `key` says whose tokens a request
-        needs (`None`: the limiter's own; by default those of the client's address), `cost` how many, `skip` whether it needs
-        none. `name` is the limiter's name in the fields of the answer, if that is not to be the one on the server.
+        `key`, `cost` and `skip` are functions without arguments that look at `flask.request`. `key` says whose tokens a
+        request needs (`None`: the limiter's own; by default those of the client's address), `cost` how many, `skip` whether
+        it needs none. `name` is the limiter's name in the fields of the answer, in place of the one on the server.
         `on_refused(refusal)` answers in place of a problem (RFC 9457).
         """
         limit = BlockingLimit(limiter, key=key, by_address=address, cost=cost, skip=skip, name=name)
@@ -146,7 +146,9 @@ class Libdlock:
 def _state() -> _State:
     state = flask.current_app.extensions.get("libdlock")
     if not isinstance(state, _State):
-        raise RuntimeError(f"the application {flask.current_app.name!r} has no Libdlock: call init_app(app) first")
+        raise RuntimeError(
+            f"the application {flask.current_app.name!r} has no Libdlock: call init_app(app) first"
+        )
     return state
 
 

@@ -33,9 +33,9 @@ def rate_limit(
 ) -> Callable[[_V], _V]:
     """A decorator of a view that asks a limiter. A sync view has one of `libdlock`, an async view one of `libdlock.aio`.
 
-    `key`, `cost` and `skip` are functions of the request; those of an async view may be coroutine functions. `key` says whose
-    tokens a request needs (`None`: the limiter's own; by default those of the client's address), `cost` how many, `skip`
-    whether it needs none. `name` is the limiter's name in the fields of the answer, if that is not to be the one on the server.
+    `key`, `cost` and `skip` are functions of the request; those of an async view may be coroutine functions. `key` says
+    whose tokens a request needs (`None`: the limiter's own; by default those of the client's address), `cost` how many,
+    `skip` whether it needs none. `name` is the limiter's name in the fields of the answer, in place of that on the server.
     `on_refused(request, refusal)` answers in place of a problem (RFC 9457).
 
     Views that are classes are decorated as views: `rate_limit("search")(Search.as_view())`.
@@ -62,7 +62,9 @@ def _sync(view: Callable[..., Any], limit: BlockingLimit, on_refused: OnRefused 
             response = view(request, *args, **kwargs)
             if inspect.iscoroutine(response):
                 response.close()
-                raise TypeError("rate_limit decorates the dispatch of an async view; decorate what as_view() returns")
+                raise TypeError(
+                    "rate_limit decorates the dispatch of an async view; decorate what as_view() returns"
+                )
         else:
             response = problem(asked) if on_refused is None else on_refused(request, asked)
         return with_fields(response, asked.fields)

@@ -39,7 +39,9 @@ def configuration() -> Configuration:
     """The setting; `ImproperlyConfigured` says what is wrong with it."""
     given = getattr(settings, "LIBDLOCK", None)
     if not isinstance(given, Mapping):
-        raise ImproperlyConfigured(f"settings.LIBDLOCK is not set, or no dict; set it, such as LIBDLOCK = {_EXAMPLE}")
+        raise ImproperlyConfigured(
+            f"settings.LIBDLOCK is not set, or no dict; set it, such as LIBDLOCK = {_EXAMPLE}"
+        )
     _known(given, KNOWN, "settings.LIBDLOCK")
     url = given.get("URL")
     if not isinstance(url, str) or not url:
@@ -72,7 +74,7 @@ def middleware_arguments() -> dict[str, Any]:
     given = configuration().middleware
     if given is None or "LIMITER" not in given:
         raise ImproperlyConfigured(
-            "RateLimitMiddleware needs a limiter: set LIBDLOCK[\"MIDDLEWARE\"] = {\"LIMITER\": NAME}, with a name of "
+            'RateLimitMiddleware needs a limiter: set LIBDLOCK["MIDDLEWARE"] = {"LIMITER": NAME}, with a name of '
             'LIBDLOCK["LIMITERS"], or take the middleware out of settings.MIDDLEWARE'
         )
     arguments = {MIDDLEWARE[word]: value for word, value in given.items()}
@@ -99,4 +101,6 @@ def _mapping(given: Mapping[str, Any], word: str) -> Mapping[str, Any]:
 def _known(given: Mapping[str, Any], words: tuple[str, ...], where: str) -> None:
     for word in given:
         if word not in words:
-            raise ImproperlyConfigured(f"{where} has an unknown entry {word!r}; it may have: {', '.join(words)}")
+            raise ImproperlyConfigured(
+                f"{where} has an unknown entry {word!r}; it may have: {', '.join(words)}"
+            )

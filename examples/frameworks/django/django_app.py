@@ -1,6 +1,6 @@
 """A Django application of one file whose views are limited, each in its own way. See docs/python/frameworks.md.
 
-gunicorn serves it: `gunicorn --config gunicorn.conf.py app:application`.
+gunicorn serves it: `gunicorn --config python:django_gunicorn django_app:application`.
 """
 
 import os
@@ -30,7 +30,7 @@ settings.configure(
     INSTALLED_APPS=["libdlock.integrations.django"],
     LIBDLOCK={
         "URL": os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0"),
-        "LIMITERS": {name: rate for name in NAMES},
+        "LIMITERS": dict.fromkeys(NAMES, rate),
     },
 )
 

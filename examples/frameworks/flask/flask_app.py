@@ -1,6 +1,6 @@
 """A Flask application whose routes are limited, each in its own way. See docs/python/frameworks.md.
 
-gunicorn serves it: `gunicorn --config gunicorn.conf.py app:app`.
+gunicorn serves it: `gunicorn --config python:flask_gunicorn flask_app:app`.
 """
 
 import os
