@@ -67,9 +67,8 @@ def prepared(app: App) -> None:
     if app.prepare:
         command, environment = [*app.prepare], {**os.environ, **app.environment}
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=600, check=False)
-        assert done.returncode == 0, (
-            f"{app.name} cannot be prepared: {(done.stdout + done.stderr).decode(errors='replace')[-3000:]}"
-        )
+        said = (done.stdout + done.stderr).decode(errors="replace")[-3000:]
+        assert done.returncode == 0, f"{app.name} cannot be prepared: {said}"
 
 
 class Running:
