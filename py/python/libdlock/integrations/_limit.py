@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import os
 from collections.abc import Awaitable, Callable
@@ -116,9 +117,7 @@ class BlockingLimit(Limit[_limiter.RateLimiter]):
         cost = self._cost(*request) if callable(self._cost) else self._cost
         policy = None
         try:
-            limiter = self._ready()
-            if limiter is None:
-                limiter = self._keep(self._limiter())  # type: ignore[operator]
+            limiter = self._ready() or self._keep(self._limiter())  # type: ignore[operator]
             policy = self._policy(limiter)
             return decided(limiter.try_acquire(cost, key=key), policy)
         except DlockError as error:
@@ -130,6 +129,7 @@ class TaskLimit(Limit[aio.RateLimiter]):
 
     _class = aio.RateLimiter
     _what = "RateLimiter of libdlock.aio"
+    _making: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
 
     async def ask(self, *request: object) -> Granted | Refusal:
         """What becomes of a request."""
@@ -139,13 +139,19 @@ class TaskLimit(Limit[aio.RateLimiter]):
         cost = await _value(self._cost(*request)) if callable(self._cost) else self._cost
         policy = None
         try:
-            limiter = self._ready()
-            if limiter is None:
-                limiter = self._keep(await _value(self._limiter()))  # type: ignore[operator]
+            limiter = self._ready() or await self._made_once()
             policy = self._policy(limiter)
             return decided(await limiter.try_acquire(cost, key=key), policy)
         except DlockError as error:
             return undecided(error, policy)
+
+    async def _made_once(self) -> aio.RateLimiter:
+        """The limiter that the first request makes, while those that come meanwhile wait for it."""
+        loop = asyncio.get_running_loop()
+        if self._making is None or self._making[0] is not loop:
+            self._making = loop, asyncio.Lock()
+        async with self._making[1]:
+            return self._ready() or self._keep(await _value(self._limiter()))  # type: ignore[operator]
 
 
 async def _value(given: Any) -> Any:
