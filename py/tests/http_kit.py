@@ -70,11 +70,13 @@ async def ask(
     }
     if kind == "http":
         scope["method"] = method
-        waiting = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+        waiting = [{"type": "http.request", "body": b"", "more_body": False}]
     else:
         waiting = [{"type": "websocket.connect"}, {"type": "websocket.disconnect", "code": 1000}]
 
     async def receive() -> dict[str, Any]:
+        if not waiting:
+            await asyncio.Event().wait()  # the client stays
         return waiting.pop(0)
 
     async def send(message: dict[str, Any]) -> None:
@@ -90,7 +92,9 @@ async def served(app: Any, host: str = "127.0.0.1") -> AsyncIterator[int]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listener:
         listener.bind((host, 0))
-        config = uvicorn.Config(app, proxy_headers=False, log_level="critical", lifespan="off", ws="websockets-sansio")
+        config = uvicorn.Config(
+            app, proxy_headers=False, log_level="critical", lifespan="off", ws="websockets-sansio"
+        )
         server = uvicorn.Server(config)
         # As `serve` does, but for the signals, which are pytest's.
         serving = asyncio.create_task(server._serve([listener]))

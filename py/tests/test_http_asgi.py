@@ -173,7 +173,9 @@ async def test_a_client_that_cannot_be_opened_is_503_without_fields(name: str) -
 
 
 async def test_a_lost_reply_is_503(proxy: Proxy, name: str) -> None:
-    async with aio.connect(f"redis://127.0.0.1:{proxy.port}?response_timeout=200ms&operation_timeout=1s") as client:
+    async with aio.connect(
+        f"redis://127.0.0.1:{proxy.port}?response_timeout=200ms&operation_timeout=1s"
+    ) as client:
         app = RateLimitMiddleware(ok, client.rate_limiter(name, rate=2, per=3600))
         assert (await ask(app)).status == 200
         proxy.black_hole()
@@ -212,7 +214,12 @@ async def test_on_refused_answers_with_our_fields(limiter: aio.RateLimiter) -> N
 
 async def test_fields_of_the_handler_and_of_both_limiters_are_kept(limiter: aio.RateLimiter) -> None:
     async def own(scope: Any, receive: Any, send: Any) -> None:
-        headers = [[b"ratelimit", b'"db";r=1'], [b"retry-after", b"9"], [b"set-cookie", b"a"], [b"set-cookie", b"b"]]
+        headers = [
+            [b"ratelimit", b'"db";r=1'],
+            [b"retry-after", b"9"],
+            [b"set-cookie", b"a"],
+            [b"set-cookie", b"b"],
+        ]
         await send({"type": "http.response.start", "status": 503, "headers": iter(headers)})
         await send({"type": "http.response.body"})
 
@@ -358,4 +365,3 @@ async def test_a_client_that_goes_away_frees_its_connection(limiter: aio.RateLim
             await asyncio.sleep(0.01)
         status, _, _ = await exchanged(port, "GET / HTTP/1.1\nHost: a\n\n")
         assert status == 429
-

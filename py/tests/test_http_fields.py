@@ -73,7 +73,14 @@ def test_nothing_of_a_name_leaves_its_text() -> None:
 
 def test_a_refusal_says_when_to_come_again() -> None:
     policy = Policy("api", [libdlock.Rate(1, 1)])
-    row = {"allowed": False, "remaining": 0, "reset_after_us": 0, "limit": 1, "refused_by": 0, "server_time_us": 1}
+    row = {
+        "allowed": False,
+        "remaining": 0,
+        "reset_after_us": 0,
+        "limit": 1,
+        "refused_by": 0,
+        "server_time_us": 1,
+    }
     refused = decided(decision_of({**row, "retry_after_us": 2_000_001}), policy)
     assert isinstance(refused, Refusal)
     assert json.loads(refused.body) == {

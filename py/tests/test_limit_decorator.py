@@ -45,7 +45,10 @@ def test_each_call_takes_a_token_first(limiter: libdlock.RateLimiter) -> None:
     assert 1700 < error.retry_after <= 1800
     assert (error.code, error.kind, error.op, error.name) == (2, "LIMITED", "rate limit", limiter.name)
     assert error.retryable
-    assert str(error) == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.3g} s"
+    assert (
+        str(error)
+        == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.3g} s"
+    )
 
 
 def test_a_refused_function_is_not_called(limiter: libdlock.RateLimiter) -> None:
