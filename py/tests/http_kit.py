@@ -99,9 +99,10 @@ async def served(app: Any, host: str = "127.0.0.1") -> AsyncIterator[int]:
         # As `serve` does, but for the signals, which are pytest's.
         serving = asyncio.create_task(server._serve([listener]))
         try:
-            async with asyncio.timeout(10):
-                while not server.started and not serving.done():
-                    await asyncio.sleep(0.01)  # it has no event for that
+            for _ in range(1000):
+                if server.started or serving.done():
+                    break
+                await asyncio.sleep(0.01)  # it has no event for that
             assert server.started
             yield listener.getsockname()[1]
         finally:

@@ -73,7 +73,7 @@ async def test_requests_without_an_address_share_their_tokens(limiter: aio.RateL
 async def test_functions_may_be_coroutine_functions(limiter: aio.RateLimiter) -> None:
     async def key(scope: Any) -> str | None:
         await asyncio.sleep(0)
-        return dict(scope["headers"]).get(b"x-user", b"").decode()
+        return str(dict(scope["headers"]).get(b"x-user", b"").decode())
 
     async def cost(scope: Any) -> int:
         return int(scope["query_string"])
@@ -94,7 +94,8 @@ async def test_what_a_function_raises_is_the_application_s(limiter: aio.RateLimi
     def fails(scope: Any) -> Any:
         raise LookupError("mine")
 
-    for options in ({"key": fails}, {"cost": fails}, {"skip": fails}):
+    each: list[dict[str, Any]] = [{"key": fails}, {"cost": fails}, {"skip": fails}]
+    for options in each:
         with pytest.raises(LookupError, match="mine"):
             await ask(RateLimitMiddleware(ok, limiter, **options))
     with pytest.raises(TypeError, match=r"the key function .*<lambda> must return str or None, not int"):
@@ -126,7 +127,7 @@ async def test_what_cannot_be_asked_is_refused_at_once(client: libdlock.Client, 
         ({"name": 7}, "name must be str, not int"),
     ):
         with pytest.raises(TypeError, match=message):
-            RateLimitMiddleware(ok, lambda: blocking, **options)  # type: ignore[arg-type]
+            RateLimitMiddleware(ok, lambda: blocking, **options)
     with pytest.raises(TypeError, match="would block the event loop"):  # made at the first request
         await ask(RateLimitMiddleware(ok, lambda: blocking))
 
@@ -207,6 +208,20 @@ async def test_on_refused_answers_with_our_fields(limiter: aio.RateLimiter) -> N
         assert refused.fields("RateLimit") == [f'"{limiter.name}";r=2;t=0']
     assert seen[0].decision is not None
     assert (seen[0].status, seen[0].error, seen[0].decision.retry_after) == (429, None, None)
+
+    denied = await ask(
+        RateLimitMiddleware(ok, limiter, cost=3, on_refused=answer),
+        kind="websocket",
+        extensions={"websocket.http.response": {}},
+    )
+    assert [message["type"] for message in denied.messages] == [
+        "websocket.http.response.start",
+        "websocket.http.response.body",
+    ]
+    with pytest.raises(
+        TypeError, match="on_refused must return an ASGI application, such as a response, not dict"
+    ):
+        await ask(RateLimitMiddleware(ok, limiter, cost=3, on_refused=lambda scope, refusal: {}))
 
     await ask(RateLimitMiddleware(ok, limiter, key=lambda scope: "a{", on_refused=answer))
     assert (seen[-1].status, seen[-1].decision, type(seen[-1].error)) == (400, None, libdlock.InvalidName)

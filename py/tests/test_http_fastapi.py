@@ -131,6 +131,22 @@ async def test_a_dependency_without_its_middleware_says_so(limiter: aio.RateLimi
         await ask(app)
 
 
+async def test_a_mounted_application_needs_a_middleware_too(limiter: aio.RateLimiter) -> None:
+    outer, inner = application(), FastAPI()
+    inner.get("/", dependencies=[Depends(RateLimit(limiter, cost=3))])(lambda: "ok")
+    outer.mount("/inner", inner)
+    with pytest.raises(RuntimeError, match="also in applications that are mounted"):
+        await ask(outer, "/inner/")
+    with pytest.raises(RuntimeError, match="RateLimitAnswers"):  # around the application it comes too late
+        await ask(RateLimitAnswers(inner), "/")
+
+    outer, inner = application(), application(limited=RateLimit(limiter, cost=3))
+    outer.mount("/inner", inner)
+    refused = await ask(outer, "/inner/limited")
+    assert refused.status == 429
+    assert refused.fields("RateLimit-Policy") == [f'"{limiter.name}";q=2;w=3600']
+
+
 async def test_every_answer_of_a_route_has_the_fields(limiter: aio.RateLimiter) -> None:
     app = application()
     limited = [Depends(RateLimit(limiter, key=lambda request: request.url.path))]

@@ -63,7 +63,7 @@ def test_an_address_that_is_none_is_its_own_key() -> None:
 
 
 def test_nothing_of_a_name_leaves_its_text() -> None:
-    for byte in range(0x20000):
+    for byte in (*range(0x300), 0xD800, 0xFFFF, 0x1F600):
         (_, value), *_ = Policy(f"a{chr(byte)}", [libdlock.Rate(1, 1)]).alone
         assert value.isascii()
         assert value.isprintable()

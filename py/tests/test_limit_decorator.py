@@ -160,7 +160,7 @@ def test_arguments_are_checked_where_they_stand(limiter: libdlock.RateLimiter) -
         limiter.limit(wait=float("nan"))
     with pytest.raises(TypeError, match="key must be str or a function, not int"):
         limiter.limit(key=7)(lambda: None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="parameter 'user' .* it has: name"):
+    with pytest.raises(TypeError, match=r"parameter 'user' .* it has: name"):
         limiter.limit(key="{user}")(lambda name: None)
     for odd in ("{}", "{0}"):
         with pytest.raises(TypeError, match="it has: none"):

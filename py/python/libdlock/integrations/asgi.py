@@ -93,22 +93,31 @@ async def refuse(
         if "websocket.http.response" not in (scope.get("extensions") or {}):
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": ""})
             return
+        scope, send = {**scope, "type": "http", "method": "GET"}, _denying(send)
     answer = problem(refusal) if on_refused is None else await _value(on_refused(request, refusal))
+    if not callable(answer):
+        kind = type(answer).__name__
+        raise TypeError(f"on_refused must return an ASGI application, such as a response, not {kind}")
     await answer(scope, receive, send)
+
+
+def _denying(send: Send) -> Send:
+    """Sends an answer of HTTP in place of the acceptance of a WebSocket."""
+
+    async def denies(message: Message) -> None:
+        await send({**message, "type": f"websocket.{message['type']}"})
+
+    return denies
 
 
 def problem(refusal: Refusal) -> ASGIApp:
     """The answer of a refused request, where nobody writes another one."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        prefix = "websocket." if scope["type"] == "websocket" else ""
         body = refusal.body
         headers = [(b"content-type", CONTENT_TYPE.encode()), (b"content-length", b"%d" % len(body))]
-        start = {"type": f"{prefix}http.response.start", "status": refusal.status, "headers": headers}
-        await send(start)
-        await send(
-            {"type": f"{prefix}http.response.body", "body": b"" if scope.get("method") == "HEAD" else body}
-        )
+        await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
 
     return answer
 

@@ -57,10 +57,11 @@ class RateLimit:
         self._on_refused = on_refused
 
     async def __call__(self, request: HTTPConnection) -> None:
-        fields = request.scope.get(_FIELDS)
-        if fields is None:
+        answers, fields = request.scope.get(_FIELDS, (None, []))
+        if answers is not request.app:  # a mounted application would answer a refusal of its own with 500
             raise RuntimeError(
-                "RateLimit needs a middleware that answers: app.add_middleware(RateLimitAnswers)"
+                "RateLimit needs a middleware that answers: app.add_middleware(RateLimitAnswers), "
+                "also in applications that are mounted"
             )
         asked = await self._limit.ask(request)
         fields.append(asked.fields)
@@ -75,11 +76,11 @@ class RateLimitAnswers:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] not in ("http", "websocket") or _FIELDS in scope:
+        if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
         asked: list[tuple[tuple[str, str], ...]] = []
-        scope[_FIELDS] = asked
+        scope[_FIELDS] = scope.get("app"), asked
         started = False
 
         async def adds(message: Message) -> None:
