@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -112,6 +114,22 @@ def test_the_policy_local_share_grants_half_of_the_rate(app: App, own_server: Pr
             if answer.status != 200:
                 assert_problem(answer, 429, "Too Many Requests")
                 assert int(answer.fields["retry-after"]) >= 1
+
+
+def test_clients_that_go_away_meanwhile_do_no_harm(app: App, own_server: PrivateRedis) -> None:
+    with Running(app, own_server.url + BOUNDS, **FEW) as running:
+        assert running.get("/limited").status == 200
+        with hung(own_server):
+            for _ in range(24):
+                with socket.create_connection(("127.0.0.1", running.port)) as connection:
+                    connection.sendall(b"GET /limited HTTP/1.1\r\nHost: a\r\n\r\n")
+                    # A reset, not a polite end.
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # What they asked for may have been granted when the server went on: then nothing is left.
+        assert first_granted(running).status in (200, 429)
+        assert running.get("/").status == 200
+        own_server.command("FLUSHALL")
+        assert_granted(running.get("/limited"), "demo", 5)
 
 
 def test_an_application_ends_by_sigterm(app: App, own_server: PrivateRedis) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import libdlock
-from apps import Answer, Running
+from apps import Answer, App, Running
 from conftest import BOUNDS
 from private_redis import PrivateRedis
 
@@ -173,6 +174,19 @@ def test_requests_that_are_exempt_cost_nothing(running: Running) -> None:
         assert_no_fields(answer)
     assert_granted(running.get("/skip"), "skip", 5)
     assert_granted(running.get("/skip", {"X-Skip": "no"}), "skip", 4)
+
+
+def test_whoever_waits_as_long_as_told_is_granted(app: App, server: PrivateRedis) -> None:
+    with Running(app, server.url, LIMIT_TOKENS="1", LIMIT_PERIOD_MS="1500") as running:
+        server.command("FLUSHALL")
+        assert running.get("/limited").status == 200
+        refused = running.get("/limited")
+        assert refused.status == 429
+        assert refused.fields["ratelimit-policy"] == '"demo";q=1;w=2'
+        wait = int(refused.fields["retry-after"])
+        assert wait <= 2
+        time.sleep(wait)  # what is tested is that this is enough
+        assert running.get("/limited").status == 200
 
 
 def test_the_bounds_of_the_server_are_those_of_these_tests(shared: Running) -> None:
