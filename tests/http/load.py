@@ -19,6 +19,8 @@ from urllib.parse import urlsplit
 
 #: How long after the end an answer may still be awaited: longer than the longest bound of a decision.
 GRACE = 15.0
+#: From when on an interval without an answer counts as one in which the machine did something else.
+STALL = 0.2
 #: How many answers of each status are kept as samples.
 SAMPLES = 3
 
@@ -31,12 +33,23 @@ class Load:
     statuses: Counter[int] = field(default_factory=Counter)
     #: The fields of the first answers of each status, names in lower case.
     samples: dict[int, list[dict[str, str]]] = field(default_factory=dict)
+    #: When the last answer was complete; at first when the first request was sent.
+    last: float = field(default_factory=time.monotonic)
     #: How many connections were opened.
     connected: int = 0
     #: From when the first request was sent to when the last answer was complete.
     seconds: float = 0.0
+    #: How much of that was in intervals of more than `STALL` without an answer.
+    stalled: float = 0.0
     #: What ended a connection before its answer was complete.
     errors: list[str] = field(default_factory=list)
+
+    def add(self, status: int, now: float) -> None:
+        """Counts an answer that is complete now."""
+        self.statuses[status] += 1
+        if now - self.last > STALL:
+            self.stalled += now - self.last
+        self.last = now
 
     @property
     def answers(self) -> int:
@@ -53,23 +66,19 @@ class _Connection:
         self._load = load
         self._writer: asyncio.StreamWriter | None = None
 
-    async def run(self, until: float) -> float:
-        """Sends requests until then; when the last answer was complete."""
-        last = time.monotonic()
+    async def run(self, until: float) -> None:
+        """Sends requests until then."""
         try:
             while time.monotonic() < until:
                 if self._writer is None:
                     self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
                     self._load.connected += 1
                 self._writer.write(self._request)
-                stays = await self._answer()
-                last = time.monotonic()
-                if not stays:
+                if not await self._answer():
                     self.close()
         except (OSError, asyncio.IncompleteReadError, ValueError) as error:
             self._load.errors.append(f"{type(error).__name__}: {error}")
         self.close()
-        return last
 
     async def _answer(self) -> bool:
         """Reads one answer; whether the connection stays."""
@@ -82,7 +91,7 @@ class _Connection:
             await self._reader.readuntil(b"\r\n")
         else:
             await self._reader.readexactly(int(fields.get("content-length", "0")))
-        self._load.statuses[status] += 1
+        self._load.add(status, time.monotonic())
         kept = self._load.samples.setdefault(status, [])
         if len(kept) < SAMPLES:
             kept.append(fields)
@@ -109,10 +118,11 @@ async def _generate(url: str, seconds: float, connections: int) -> Load:
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     request = f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode()
     load = Load()
-    started = time.monotonic()
+    started = load.last
     each = [_Connection(host, port, request, load) for _ in range(connections)]
     runs = asyncio.gather(*(connection.run(started + seconds) for connection in each))
-    load.seconds = max(await asyncio.wait_for(runs, seconds + GRACE)) - started
+    await asyncio.wait_for(runs, seconds + GRACE)
+    load.seconds = load.last - started
     return load
 
 
