@@ -97,6 +97,22 @@ def test_a_key_function_that_fails_is_the_application_s_error(app: flask.Flask, 
     assert not ran
 
 
+def test_coroutine_functions_are_refused_and_nothing_is_exempt(app: flask.Flask, name: str) -> None:
+    async def yes() -> bool:
+        return False
+
+    limiter = limits.rate_limiter(name, rate=3, per=3600)
+    app.config["PROPAGATE_EXCEPTIONS"] = True
+    for what in ("key", "cost", "skip"):
+        options: dict[str, Any] = {what: yes}
+        app.add_url_rule(f"/{what}", what, limits.limit(limiter, **options)(lambda: "ok"))
+    for what in ("key", "cost", "skip"):
+        with pytest.raises(
+            TypeError, match=f"{what} must be a function that returns its answer, not a coroutine"
+        ):
+            get(app, f"/{what}")
+
+
 def test_blueprints_and_applications_are_limited(app: flask.Flask, name: str) -> None:
     blueprint = flask.Blueprint("api", __name__)
     blueprint.get("/a")(lambda: "a")

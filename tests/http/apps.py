@@ -6,6 +6,7 @@ import importlib
 import os
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from types import TracebackType
 
@@ -144,6 +145,23 @@ class Running:
             return Answer(response.status, combined(response.getheaders()), response.read())
         finally:
             connection.close()
+
+    def exchange(self, *requests: bytes) -> list[int]:
+        """Sends one request after another on one connection: the statuses of the answers, up to where the server ends it."""
+        statuses = []
+        with socket.create_connection(("127.0.0.1", self.port), timeout=ANSWERS_WITHIN) as connection:
+            for request in requests:
+                try:
+                    connection.sendall(request)
+                    response = HTTPResponse(connection)
+                    response.begin()
+                    response.read()
+                except (HTTPException, OSError):
+                    break
+                statuses.append(response.status)
+                if response.will_close:
+                    break
+        return statuses
 
     def stop(self) -> None:
         """SIGTERM, and if that does not end it in time, SIGKILL to it and its workers."""

@@ -176,6 +176,18 @@ def test_requests_that_are_exempt_cost_nothing(running: Running) -> None:
     assert_granted(running.get("/skip", {"X-Skip": "no"}), "skip", 4)
 
 
+def test_the_body_of_a_refused_request_is_no_request(running: Running, server: PrivateRedis) -> None:
+    spend(running, "/limited")
+    hidden = b"GET /user HTTP/1.1\r\nHost: a\r\nX-User: hidden\r\n\r\n" * 2000
+    refused = b"GET /limited HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(hidden) + hidden
+    statuses = running.exchange(refused, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    # A server may end the connection rather than read on, even before the client has the answer.
+    assert statuses in ([], [429], [429, 200])
+    with libdlock.connect(server.url) as client:
+        user = client.rate_limiter("user", rate=6, per=3600, algorithm="fixed_window")
+        assert user.peek(key="hidden").remaining == 6
+
+
 def test_whoever_waits_as_long_as_told_is_granted(app: App, server: PrivateRedis) -> None:
     with Running(app, server.url, LIMIT_TOKENS="1", LIMIT_PERIOD_MS="1500") as running:
         server.command("FLUSHALL")

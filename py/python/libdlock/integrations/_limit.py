@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from .. import _limiter, aio
@@ -53,14 +53,12 @@ class Limit(Generic[_R]):
             raise TypeError(f"cost must be int or a function, not {type(cost).__name__}")
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be str, not {type(name).__name__}")
-        if not callable(limiter):
-            self._checked(limiter)
-        self._limiter = limiter
+        self._make: Callable[[], Any] | None = limiter if callable(limiter) else None
+        self._made: _R | None = None if callable(limiter) else self._checked(limiter)
         self._key = by_address if key is None else key
         self._cost = cost
         self._skip = skip
         self._name = name
-        self._made: _R | None = None
         self._known: tuple[NamedLimiter, Policy] | None = None
 
     def _checked(self, limiter: object) -> _R:
@@ -75,17 +73,15 @@ class Limit(Generic[_R]):
 
     def _ready(self) -> _R | None:
         """The limiter, unless it has to be made: at first, in the child of a fork, and when its client was closed."""
-        if not callable(self._limiter):
-            return self._checked(self._limiter)
         made = self._made
-        if made is None or made._client.closed or made._client._process != os.getpid():
-            return None
-        return made
+        if self._make is None or made is None:
+            return made
+        return None if made._client.closed or made._client._process != os.getpid() else made
 
     def _keep(self, made: object) -> _R:
         limiter = self._checked(made)
-        # Those that are made anew for each application keep their own.
-        self._made = None if getattr(self._limiter, "keeps", False) else limiter
+        # What makes one for each application keeps them by itself.
+        self._made = None if getattr(self._make, "keeps", False) else limiter
         return limiter
 
     def _policy(self, limiter: NamedLimiter) -> Policy:
@@ -111,13 +107,13 @@ class BlockingLimit(Limit[_limiter.RateLimiter]):
 
     def ask(self, *request: object) -> Granted | Refusal:
         """What becomes of a request."""
-        if self._skip is not None and self._skip(*request):
+        if self._skip is not None and _plain(self._skip(*request), "skip"):
             return Granted()
-        key = self._key_given(self._key(*request))
-        cost = self._cost(*request) if callable(self._cost) else self._cost
+        key = self._key_given(_plain(self._key(*request), "key"))
+        cost = _plain(self._cost(*request), "cost") if callable(self._cost) else self._cost
         policy = None
         try:
-            limiter = self._ready() or self._keep(self._limiter())  # type: ignore[operator]
+            limiter = self._ready() or self._keep(self._make and self._make())
             policy = self._policy(limiter)
             return decided(limiter.try_acquire(cost, key=key), policy)
         except DlockError as error:
@@ -151,9 +147,18 @@ class TaskLimit(Limit[aio.RateLimiter]):
         if self._making is None or self._making[0] is not loop:
             self._making = loop, asyncio.Lock()
         async with self._making[1]:
-            return self._ready() or self._keep(await _value(self._limiter()))  # type: ignore[operator]
+            return self._ready() or self._keep(await _value(self._make and self._make()))
+
+
+def _plain(given: Any, what: str) -> Any:
+    """What a function returned, which is no coroutine: as a condition that would always be true."""
+    if inspect.isawaitable(given):
+        if inspect.iscoroutine(given):
+            given.close()
+        raise TypeError(f"{what} must be a function that returns its answer, not a coroutine function")
+    return given
 
 
 async def _value(given: Any) -> Any:
     """What a function returned, or what its coroutine does."""
-    return await given if isinstance(given, Awaitable) or inspect.isawaitable(given) else given
+    return await given if inspect.isawaitable(given) else given
