@@ -129,10 +129,10 @@ class TaskLimit(Limit[aio.RateLimiter]):
 
     async def ask(self, *request: object) -> Granted | Refusal:
         """What becomes of a request."""
-        if self._skip is not None and await _value(self._skip(*request)):
+        if self._skip is not None and await awaited(self._skip(*request)):
             return Granted()
-        key = self._key_given(await _value(self._key(*request)))
-        cost = await _value(self._cost(*request)) if callable(self._cost) else self._cost
+        key = self._key_given(await awaited(self._key(*request)))
+        cost = await awaited(self._cost(*request)) if callable(self._cost) else self._cost
         policy = None
         try:
             limiter = self._ready() or await self._made_once()
@@ -147,7 +147,7 @@ class TaskLimit(Limit[aio.RateLimiter]):
         if self._making is None or self._making[0] is not loop:
             self._making = loop, asyncio.Lock()
         async with self._making[1]:
-            return self._ready() or self._keep(await _value(self._make and self._make()))
+            return self._ready() or self._keep(await awaited(self._make and self._make()))
 
 
 def _plain(given: Any, what: str) -> Any:
@@ -159,6 +159,6 @@ def _plain(given: Any, what: str) -> Any:
     return given
 
 
-async def _value(given: Any) -> Any:
+async def awaited(given: Any) -> Any:
     """What a function returned, or what its coroutine does."""
     return await given if inspect.isawaitable(given) else given

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from .. import aio
 from ._fields import Fields, address_key, joined
-from ._limit import Cost, Key, Skip, TaskLimit, _value
+from ._limit import Cost, Key, Skip, TaskLimit, awaited
 from ._refusal import CONTENT_TYPE, Refusal
 
 __all__ = ["Cost", "Key", "OnRefused", "RateLimitMiddleware", "Refusal", "Skip", "address"]
@@ -94,7 +94,7 @@ async def refuse(
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": ""})
             return
         scope, send = {**scope, "type": "http", "method": "GET"}, _denying(send)
-    answer = problem(refusal) if on_refused is None else await _value(on_refused(request, refusal))
+    answer = problem(refusal) if on_refused is None else await awaited(on_refused(request, refusal))
     if not callable(answer):
         kind = type(answer).__name__
         raise TypeError(f"on_refused must return an ASGI application, such as a response, not {kind}")

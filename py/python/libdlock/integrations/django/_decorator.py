@@ -11,7 +11,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest
 
 from ... import RateLimiter, aio
-from .._limit import BlockingLimit, Cost, Key, Skip, TaskLimit, _value
+from .._limit import BlockingLimit, Cost, Key, Skip, TaskLimit, awaited
 from .._refusal import Refusal
 from ._answers import OnRefused, address, problem, with_fields
 from ._clients import aio_maker, maker
@@ -79,7 +79,7 @@ def _async(view: Callable[..., Any], limit: TaskLimit, on_refused: OnRefused | N
         if not isinstance(asked, Refusal):
             response = await view(request, *args, **kwargs)
         else:
-            response = problem(asked) if on_refused is None else await _value(on_refused(request, asked))
+            response = problem(asked) if on_refused is None else await awaited(on_refused(request, asked))
         return with_fields(response, asked.fields)
 
     return markcoroutinefunction(limited)
