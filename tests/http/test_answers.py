@@ -8,7 +8,7 @@ import time
 
 import libdlock
 from apps import Answer, App, Running
-from conftest import BOUNDS
+from conftest import PATIENT
 from private_redis import PrivateRedis
 
 POLICY = '"{}";q=6;w=3600'
@@ -189,7 +189,7 @@ def test_the_body_of_a_refused_request_is_no_request(running: Running, server: P
 
 
 def test_whoever_waits_as_long_as_told_is_granted(app: App, server: PrivateRedis) -> None:
-    with Running(app, server.url, LIMIT_TOKENS="1", LIMIT_PERIOD_MS="1500") as running:
+    with Running(app, server.url + PATIENT, LIMIT_TOKENS="1", LIMIT_PERIOD_MS="1500") as running:
         server.command("FLUSHALL")
         assert running.get("/limited").status == 200
         refused = running.get("/limited")
@@ -199,9 +199,3 @@ def test_whoever_waits_as_long_as_told_is_granted(app: App, server: PrivateRedis
         assert wait <= 2
         time.sleep(wait)  # what is tested is that this is enough
         assert running.get("/limited").status == 200
-
-
-def test_the_bounds_of_the_server_are_those_of_these_tests(shared: Running) -> None:
-    """The tests of an absent server rely on them."""
-    assert BOUNDS.count("timeout") == 2
-    assert shared.get("/").status == 200

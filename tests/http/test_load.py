@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from apps import App, Running
+from conftest import PATIENT
 from load import Load, generate
 from private_redis import PrivateRedis
 
@@ -29,7 +30,7 @@ def own_server() -> Iterator[PrivateRedis]:
 
 def loaded(app: App, server: PrivateRedis, path: str, seconds: float, **limit: object) -> Load:
     environment = {f"LIMIT_{name}": str(value) for name, value in limit.items()}
-    with Running(app, server.url, **environment) as running:
+    with Running(app, server.url + PATIENT, **environment) as running:
         load = generate(running.url(path), seconds, CONNECTIONS)
         assert not load.errors, (load.errors[:5], running.log())
     passed, refused = load.statuses[200], load.statuses[429]
