@@ -55,6 +55,12 @@ export interface ConnectOptions {
    * by default.
    */
   connectWaitMs?: number | undefined;
+  /**
+   * Whether `connect` returns at once and connects in the background: a program then starts while its server is away,
+   * and calls fail, or wait for the server as long as they may, until it is there. A wrong password is told by the
+   * calls and the log. False by default.
+   */
+  lazyConnect?: boolean | undefined;
   /** One attempt at one request. 1 to 86400000; 1000 by default. */
   responseTimeoutMs?: number | undefined;
   /**
@@ -168,6 +174,7 @@ const OWN = { signal: abortSignal, onEvent: callback<ConnectOptions["onEvent"]> 
 const CORE = {
   connectTimeoutMs: duration,
   connectWaitMs: duration,
+  lazyConnect: boolean,
   responseTimeoutMs: duration,
   operationTimeoutMs: duration,
   leaseMs: duration,

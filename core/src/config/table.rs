@@ -20,6 +20,10 @@ pub(crate) struct Options {
     /// How long `connect` keeps trying while the server is not up yet; a wrong password ends it at once. 0: a client
     /// of a server that is not there fails at once.
     pub connect_wait: Duration,
+    /// Whether `connect` returns at once and connects in the background: a program then starts while its server is
+    /// away, and calls fail, or wait for the server as long as they may, until it is there. A wrong password is told
+    /// by the calls and the log. False: most programs want to know at once.
+    pub lazy_connect: bool,
     /// One attempt at one request. 1 s: long for a script of microseconds, short against a lease.
     pub response_timeout: Duration,
     /// A call that does not wait, such as `try_acquire` and `release`, including its retries; also an unbounded wait
@@ -103,6 +107,7 @@ impl Default for Options {
         Options {
             connect_timeout: Duration::from_secs(5),
             connect_wait: Duration::ZERO,
+            lazy_connect: false,
             response_timeout: Duration::from_secs(1),
             operation_timeout: Duration::from_secs(10),
             lease: Duration::from_secs(30),
@@ -140,6 +145,7 @@ impl Default for Options {
 pub(super) const TABLE: &[Spec] = &[
     duration!("connect_timeout", connect_timeout, 1, 86_400_000),
     duration!("connect_wait", connect_wait, 0, 86_400_000),
+    flag!("lazy_connect", lazy_connect),
     duration!("response_timeout", response_timeout, 1, 86_400_000),
     duration!("operation_timeout", operation_timeout, 1, 86_400_000),
     duration!("lease", lease, 100, 86_400_000),

@@ -68,6 +68,7 @@ impl RateLimiter {
         let policy = CheckedPolicy::new(options.absent, &options.rates).map_err(on)?;
         let pocket = options.prefetch.map(|share| Pockets::open(&shared, &options.rates, share));
         let pocket = pocket.transpose().map_err(on)?.flatten();
+        shared.opened_with(&options.rates);
         Ok(RateLimiter { shared, rates: options.rates, policy, pocket })
     }
 

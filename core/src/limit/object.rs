@@ -1,9 +1,11 @@
 //! What the limiters of one name share in one client: the callers that wait, and what was fetched ahead.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::limits::Limits;
 use super::prefetch::Pockets;
+use super::rates::Rates;
 use super::redisson;
 use super::reservations::{By, Reservations, Reserved};
 use super::shares::Shares;
@@ -11,6 +13,7 @@ use super::step::GiveBack;
 use super::together::Together;
 use crate::context::Context;
 use crate::error::Error;
+use crate::event::Level;
 use crate::lease::HolderId;
 use crate::name::ObjectName;
 use crate::objects::{Object, ObjectKind, Releasing};
@@ -22,12 +25,31 @@ pub(crate) struct LimitObject {
     redisson: redisson::Shared,
     pockets: Pockets,
     together: Together,
+    /// The rates of the limiter that was opened first.
+    first: OnceLock<Rates>,
+    warned: AtomicBool,
 }
 
 impl LimitObject {
     pub(super) fn new(name: ObjectName, limits: Arc<Limits>) -> LimitObject {
         let (reservations, redisson, pockets, together) = Default::default();
-        LimitObject { name, limits, reservations, redisson, pockets, together }
+        let (first, warned) = Default::default();
+        LimitObject { name, limits, reservations, redisson, pockets, together, first, warned }
+    }
+
+    /// A limiter with these rates is being opened. Warns, once, where another of the name has others: each decision is made by
+    /// the rates that its limiter has, so the two keep neither.
+    pub(super) fn opened_with(&self, rates: &Rates) {
+        let first = self.first.get_or_init(|| rates.clone());
+        if first != rates && !self.warned.swap(true, Ordering::Relaxed) {
+            let message = format!(
+                "two rate limiters of this name have different rates, {} and {}: each decides by its own, so that neither rate is \
+                 kept; give both the same, or different names",
+                first.words(),
+                rates.words()
+            );
+            self.client().events.emit(Level::Warn, Some(self.name.as_str()), message);
+        }
     }
 
     pub(super) fn name(&self) -> &ObjectName {
@@ -118,5 +140,33 @@ impl Object for LimitObject {
 impl Drop for LimitObject {
     fn drop(&mut self) {
         self.client().objects.forget::<LimitObject>(&self.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use crate::limit::Algorithm;
+    use crate::{Client, Config, Rate};
+
+    #[tokio::test]
+    async fn different_rates_under_one_name_are_warned_of_once() {
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let mut config = Config::from_url("memory://").unwrap();
+        let its_told = told.clone();
+        config.on_event(Arc::new(move |event| its_told.lock().unwrap().push(format!("{event:?}"))));
+        let client = Client::connect_with(config).await.unwrap();
+        let rate = Rate::new(10, Duration::from_secs(1));
+        let _same = [client.rate_limiter("api", rate).unwrap(), client.rate_limiter("api", rate).unwrap()];
+        assert!(told.lock().unwrap().is_empty());
+        client.rate_limiter("api", rate.burst(20)).unwrap();
+        client.rate_limiter("api", rate.by(Algorithm::SlidingLog)).unwrap();
+        let told = told.lock().unwrap();
+        let [warning] = &told[..] else { panic!("{told:?}") };
+        for said in ["api", "10 per 1s by gcra", "10 per 1s with a burst of 20 by gcra", "give both the same"] {
+            assert!(warning.contains(said), "{warning}");
+        }
     }
 }

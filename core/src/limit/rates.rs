@@ -54,6 +54,19 @@ impl Rates {
         Ok(())
     }
 
+    /// As a warning says it: "10 per 1s with a burst of 20 by gcra, 300 per 60s by sliding_log".
+    pub(super) fn words(&self) -> String {
+        let of_one = |rate: &Rate| {
+            let burst = if rate.limit() == rate.tokens() {
+                String::new()
+            } else {
+                format!(" with a burst of {}", rate.limit())
+            };
+            format!("{}{burst} by {}", rate.words(), rate.algorithm().as_str())
+        };
+        self.iter().map(of_one).collect::<Vec<_>>().join(", ")
+    }
+
     /// The most tokens that can ever be had at once.
     pub(super) fn limit(&self) -> u64 {
         self.iter().map(Rate::limit).min().unwrap_or(0)

@@ -34,6 +34,7 @@ class Options(TypedDict, total=False):
     # <api:options> written by `python3 api/write.py` from api/options.json
     connect_timeout: Seconds
     connect_wait: Seconds
+    lazy_connect: bool
     response_timeout: Seconds
     operation_timeout: Seconds
     lease: Seconds

@@ -85,11 +85,6 @@ pub(crate) struct RedisBackend {
 /// there takes.
 const REDIAL_GRACE: Duration = Duration::from_millis(20);
 
-/// How long it waits for that when the server may be known to be away.
-fn redial_grace(known_away: bool) -> Duration {
-    if known_away { Duration::ZERO } else { REDIAL_GRACE }
-}
-
 impl RedisBackend {
     pub(super) async fn connect(
         target: &Target,
@@ -98,7 +93,9 @@ impl RedisBackend {
         counters: &Arc<Counters>,
     ) -> Result<RedisBackend> {
         let parts = Parts::new(target, config, &Moves::default(), PubSub::Plain);
-        parts.link.dial_first(config.options.connect_wait).await?;
+        if !config.options.lazy_connect {
+            parts.link.dial_first(config.options.connect_wait).await?;
+        }
         if let Some(sentinels) = parts.dialler.route().sentinels() {
             sentinels.follow(&config.options, &config.clock, tasks);
         }
@@ -133,8 +130,18 @@ impl RedisBackend {
         if self.link.up(|_| ()).is_some() {
             return Ok(());
         }
-        let there = self.is_there(self.clock.now().plus(REDIAL_GRACE)).await;
+        let there = self.is_there(self.clock.now().plus(self.grace(false))).await;
         there.map_err(|error| Failed { error: error.renamed(op), echo_until: None, away: true })
+    }
+
+    /// How long a caller that needs no server waits for a connection: not at all when the server is `known_away`, and as long as
+    /// for an answer while the client, which connects lazily, dials for the first time.
+    fn grace(&self, known_away: bool) -> Duration {
+        match known_away {
+            true => Duration::ZERO,
+            false if self.link.is_untried() => self.response_timeout,
+            false => REDIAL_GRACE,
+        }
     }
 
     /// Why there is no connection, if there is none.
@@ -251,7 +258,7 @@ impl RedisBackend {
         tokio::select! {
             biased;
             done = self.run_step(name, step, deadline, deadline, true, begun, at) => done,
-            error = self.link.down_for(redial_grace(known_away)) => {
+            error = self.link.down_for(self.grace(known_away)) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
                 Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name).into())

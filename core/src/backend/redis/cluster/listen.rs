@@ -13,7 +13,6 @@ use crate::backend::hub::Hub;
 use crate::backend::{Heard, Listen, Subscription};
 use crate::config::Address;
 use crate::name::slot_of;
-use crate::step::PubSub;
 use crate::task::{Tasks, fault_point};
 
 /// The name of the task, for the fault tests.
@@ -23,13 +22,12 @@ pub(super) struct ClusterListener {
     everywhere: Arc<Hub>,
     at_its_slot: Arc<Hub>,
     in_its_shard: Arc<Hub>,
-    pubsub: PubSub,
 }
 
 impl ClusterListener {
-    pub(super) fn start(routes: &Arc<Routes>, pubsub: PubSub, tasks: &Tasks) -> ClusterListener {
+    pub(super) fn start(routes: &Arc<Routes>, tasks: &Tasks) -> ClusterListener {
         let [everywhere, at_its_slot, in_its_shard] = [(); 3].map(|()| Arc::<Hub>::default());
-        let listener = ClusterListener { everywhere, at_its_slot, in_its_shard, pubsub };
+        let listener = ClusterListener { everywhere, at_its_slot, in_its_shard };
         let keeper = Keeper {
             everywhere: listener.everywhere.clone(),
             at_its_slot: listener.at_its_slot.clone(),
@@ -40,20 +38,15 @@ impl ClusterListener {
         listener
     }
 
-    pub(super) fn pubsub(&self) -> PubSub {
-        self.pubsub
-    }
-
     pub(super) fn everywhere(&self, channel: &str, listen: Listen) -> Subscription {
         self.everywhere.listen(channel, listen)
     }
 
-    /// On a channel of the object in this slot. One of another slot cannot be reached by messages of the object's slot.
+    /// On a channel of the object in this slot. One of another slot cannot be reached by messages of the object's slot. Where
+    /// there are no such messages, which need not be known yet, the node listens as to any other channel.
     pub(super) fn of_object(&self, slot: u16, channel: &str, listen: Listen) -> Subscription {
-        match self.pubsub {
-            PubSub::Sharded if slot_of(channel) == slot => self.in_its_shard.listen(channel, listen),
-            _ => self.at_its_slot.listen(channel, listen),
-        }
+        let hub = if slot_of(channel) == slot { &self.in_its_shard } else { &self.at_its_slot };
+        hub.listen(channel, listen)
     }
 }
 

@@ -24,7 +24,7 @@ use super::direct::Begun;
 use super::in_slot::{Elsewhere, Halt, InSlot, To};
 use super::moves::Moves;
 use super::verdict::StepKind;
-use super::{RedisBackend, outcome_unknown, redial_grace};
+use super::{REDIAL_GRACE, RedisBackend, outcome_unknown};
 use crate::backend::{Done, Failed, Listen, Reached, Subscription};
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
@@ -55,8 +55,8 @@ trait AtNode {
 
     fn kind() -> StepKind;
 
-    /// How long it waits for a node that serves the slot, within its own time.
-    fn patience(&self) -> Duration {
+    /// How long it waits for a node that serves the slot, within its own time; `grace` if it needs no server.
+    fn patience(&self, _grace: Duration) -> Duration {
         Duration::MAX
     }
 
@@ -101,8 +101,8 @@ impl<S: Step> AtNode for OnceOnly<'_, S> {
         StepKind::of::<S>()
     }
 
-    fn patience(&self) -> Duration {
-        redial_grace(self.known_away)
+    fn patience(&self, grace: Duration) -> Duration {
+        if self.known_away { Duration::ZERO } else { grace }
     }
 
     async fn run(&self, node: &RedisBackend, begun: Option<Begun>, at: InSlot<'_>) -> Result<Done<S::Reply>, Halt> {
@@ -135,21 +135,22 @@ impl Cluster {
         counters: &Arc<Counters>,
     ) -> Result<Cluster> {
         let moves = Moves::default();
-        let first = refresh::first(nodes, config).await?;
         let make = {
             let (config, tasks, counters) = (config.clone(), tasks.clone(), counters.clone());
             let (tls, moves) = (nodes.tls, moves.clone());
-            Box::new(move |address: &Address| {
+            Box::new(move |address: &Address, pubsub| {
                 let target = Target::Tcp { address: address.clone(), tls };
-                RedisBackend::node(&target, &config, (&tasks, &counters), &moves, first.pubsub)
+                RedisBackend::node(&target, &config, (&tasks, &counters), &moves, pubsub)
             })
         };
         let routes = Arc::new(Routes::new(moves.clone(), make));
-        routes.told(first.served);
+        if !config.options.lazy_connect {
+            routes.told_first(refresh::first(nodes, config).await?);
+        }
         refresh::start(&routes, nodes, config, tasks);
         Ok(Cluster {
             target: config.target.to_string(),
-            listener: ClusterListener::start(&routes, first.pubsub, tasks),
+            listener: ClusterListener::start(&routes, tasks),
             routes,
             moves,
             clock: config.clock.clone(),
@@ -195,7 +196,8 @@ impl Cluster {
         let (mut begun, mut sent_on, mut ask): (Option<Begun>, u32, Option<Address>) = (None, 0, None);
         let mut last_sent_on = None;
         loop {
-            let until = self.clock.now().plus(request.patience()).min(deadline);
+            let grace = if self.routes.is_untried() { self.response_timeout } else { REDIAL_GRACE };
+            let until = self.clock.now().plus(request.patience(grace)).min(deadline);
             let place = self.place(slot, R::kind(), begun, until).await?;
             let asked = ask.take().map(|address| self.routes.node_at(&address));
             let (node, asking) = (asked.as_ref().unwrap_or(&place.node), asked.is_some());
@@ -250,7 +252,10 @@ impl Cluster {
                 biased;
                 () = self.routes.served(slot, None) => {}
                 () = self.clock.sleep_until(until) => {
-                    let message = format!("no node of {} serves the slot of this name ({slot})", self.target);
+                    let message = match self.routes.why_unknown() {
+                        Some(why) => why.message().to_owned(),
+                        None => format!("no node of {} serves the slot of this name ({slot})", self.target),
+                    };
                     return Err(failed(kind, ErrorKind::Connection, message, begun));
                 }
             }
@@ -272,7 +277,7 @@ impl Cluster {
     }
 
     pub(in crate::backend) fn pubsub(&self) -> PubSub {
-        self.listener.pubsub()
+        self.routes.pubsub()
     }
 
     pub(in crate::backend) fn subscribe(&self, name: &ObjectName, channel: &str, listen: Listen) -> Subscription {
@@ -308,7 +313,7 @@ impl Cluster {
     }
 
     pub(in crate::backend) fn why_away(&self, name: &ObjectName) -> Option<Error> {
-        self.at(name, |place| place.node.server.why_away()).flatten()
+        self.at(name, |place| place.node.server.why_away()).unwrap_or_else(|| self.routes.why_unknown())
     }
 
     pub(in crate::backend) fn server_time(&self, name: &ObjectName, now: Tick) -> ServerTime {

@@ -15,6 +15,7 @@ use super::routes::Routes;
 use super::slots;
 use crate::config::{Address, Config, Nodes, Target};
 use crate::error::{Error, ErrorKind, Result};
+use crate::event::Level;
 use crate::step::PubSub;
 use crate::task::{Tasks, fault_point};
 use crate::time::{Clock, Tick};
@@ -56,10 +57,7 @@ pub(super) async fn first(nodes: &Nodes, config: &Config) -> Result<First> {
     loop {
         let (error, passes) = match seeds.ask(true).await {
             Ok(first) if !first.served.is_empty() => return Ok(first),
-            Ok(_) => {
-                let message = format!("no slot of {} is served; has it been set up?", config.target);
-                (Error::new(ErrorKind::Connection, "connect", message), Passes::WhenUp)
-            }
+            Ok(_) => (no_slot_is_served(config), Passes::WhenUp),
             Err(failed) => failed,
         };
         if passes == Passes::Never || clock.now() >= until {
@@ -78,6 +76,9 @@ pub(super) fn start(routes: &Arc<Routes>, nodes: &Nodes, config: &Config, tasks:
 async fn keep(routes: &Routes, seeds: &Seeds, clock: &Clock) {
     // Nodes that serve no slot, and since when.
     let mut idle: HashMap<u64, Tick> = HashMap::new();
+    if routes.nodes().is_empty() {
+        look(routes, seeds).await;
+    }
     loop {
         fault_point(TASK);
         let (now, mut nodes) = (clock.now(), routes.nodes());
@@ -88,7 +89,8 @@ async fn keep(routes: &Routes, seeds: &Seeds, clock: &Clock) {
                 routes.let_go(&node);
             }
         }
-        let is_away = routes.nodes().iter().any(|node| routes.serves(node) && node.server.why_down().is_some());
+        let is_away = routes.why_unknown().is_some()
+            || routes.nodes().iter().any(|node| routes.serves(node) && node.server.why_down().is_some());
         let pause = if is_away { WHILE_AWAY } else { NOW_AND_THEN };
         tokio::select! {
             () = routes.doubted() => {}
@@ -112,11 +114,23 @@ async fn look(routes: &Routes, seeds: &Seeds) {
             return;
         }
     }
-    if let Ok(First { served, .. }) = seeds.ask(false).await
-        && !served.is_empty()
-    {
-        routes.told(served);
+    let is_first = routes.nodes().is_empty();
+    match seeds.ask(is_first).await {
+        Ok(first) if !first.served.is_empty() => routes.told_first(first),
+        asked if is_first => {
+            let why = asked.map_or_else(|(error, _)| error, |_| no_slot_is_served(&seeds.config));
+            let message = format!("cannot connect for commands: {}", why.message());
+            if routes.asked_in_vain(why) {
+                seeds.config.events.emit(Level::Warn, None, message);
+            }
+        }
+        _ => {}
     }
+}
+
+fn no_slot_is_served(config: &Config) -> Error {
+    let message = format!("no slot of {} is served; has it been set up?", config.target);
+    Error::new(ErrorKind::Connection, "connect", message)
 }
 
 impl Seeds {

@@ -3,17 +3,20 @@
 //! A table that is replaced when a node tells all of it, and mended when one says of a slot that another node has it. A slot
 //! that goes to another node has moved, with all of its objects.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tokio::sync::{Notify, watch};
 
 use super::super::RedisBackend;
 use super::super::moves::Moves;
+use super::refresh::First;
 use super::slots::Served;
 use crate::config::Address;
+use crate::error::Error;
+use crate::step::PubSub;
 
 /// Makes the node at an address: no I/O, it is dialled in the background.
-type MakeNode = Box<dyn Fn(&Address) -> RedisBackend + Send + Sync>;
+type MakeNode = Box<dyn Fn(&Address, PubSub) -> RedisBackend + Send + Sync>;
 
 pub(in super::super) struct Routes {
     table: RwLock<Table>,
@@ -23,6 +26,8 @@ pub(in super::super) struct Routes {
     doubted: Notify,
     moves: Moves,
     make: MakeNode,
+    /// Which messages the nodes know. Set before there is a node.
+    pubsub: OnceLock<PubSub>,
 }
 
 #[derive(Default)]
@@ -35,6 +40,8 @@ struct Table {
     made: u64,
     /// Whom to ask for the whole table, because of what was said by another node.
     said: Option<Address>,
+    /// Why nothing is known yet, of a client that connects lazily.
+    why_unknown: Option<Error>,
 }
 
 #[derive(Clone)]
@@ -62,7 +69,7 @@ pub(in super::super) struct Place {
 impl Routes {
     pub(super) fn new(moves: Moves, make: MakeNode) -> Routes {
         let (table, changed) = (RwLock::default(), watch::Sender::new(0));
-        Routes { table, changed, doubted: Notify::new(), moves, make }
+        Routes { table, changed, doubted: Notify::new(), moves, make, pubsub: OnceLock::new() }
     }
 
     fn table(&self) -> RwLockReadGuard<'_, Table> {
@@ -103,7 +110,7 @@ impl Routes {
 
     /// The node at this address, which need not serve a slot.
     pub(super) fn node_at(&self, address: &Address) -> Arc<Node> {
-        self.table_mut().node_at(address, &self.make)
+        self.table_mut().node_at(address, &self.make())
     }
 
     /// Completes when the slot is served, by another node than that at `but`. Cancel safe.
@@ -160,6 +167,43 @@ impl Routes {
         self.doubt();
     }
 
+    /// Which messages the nodes know; what every server has while that is not known.
+    pub(super) fn pubsub(&self) -> PubSub {
+        self.pubsub.get().copied().unwrap_or(PubSub::Plain)
+    }
+
+    fn make(&self) -> impl Fn(&Address) -> RedisBackend + '_ {
+        let pubsub = self.pubsub();
+        move |address| (self.make)(address, pubsub)
+    }
+
+    /// Whether no node has been asked yet, whatever it would say.
+    pub(super) fn is_untried(&self) -> bool {
+        let table = self.table();
+        table.nodes.is_empty() && table.why_unknown.is_none()
+    }
+
+    /// Why no node is known, if none is.
+    pub(super) fn why_unknown(&self) -> Option<Error> {
+        self.table().why_unknown.clone()
+    }
+
+    /// No node of the URL has told the table, of which nothing is known yet. Whether that is news.
+    pub(super) fn asked_in_vain(&self, why: Error) -> bool {
+        let mut table = self.table_mut();
+        let is_news = table.why_unknown.as_ref().map(Error::message) != Some(why.message());
+        table.why_unknown = Some(why);
+        is_news
+    }
+
+    /// A node of the URL has told the whole table.
+    pub(super) fn told_first(&self, first: First) {
+        // Of all nodes, whichever was asked first.
+        let _ = self.pubsub.set(first.pubsub);
+        self.table_mut().why_unknown = None;
+        self.told(first.served);
+    }
+
     /// A node has told the whole table.
     pub(super) fn told(&self, served: Vec<Served>) {
         self.replace(self.table_mut(), served);
@@ -172,9 +216,9 @@ impl Routes {
         }
         let has_moved = !before.is_empty() && served.iter().any(|range| !has_served(&before, range));
         if has_moved {
-            self.moves.moved(|number| table.set(served, Some(number), &self.make));
+            self.moves.moved(|number| table.set(served, Some(number), &self.make()));
         } else {
-            table.set(served, None, &self.make);
+            table.set(served, None, &self.make());
         }
         drop(table);
         self.changed.send_modify(|version| *version += 1);
@@ -187,7 +231,7 @@ impl Table {
         self.ranges.get(at).filter(|range| range.first <= slot).map(|range| &range.at)
     }
 
-    fn node_at(&mut self, address: &Address, make: &MakeNode) -> Arc<Node> {
+    fn node_at(&mut self, address: &Address, make: &impl Fn(&Address) -> RedisBackend) -> Arc<Node> {
         if let Some(node) = self.nodes.iter().find(|node| node.address == *address) {
             return node.clone();
         }
@@ -211,7 +255,7 @@ impl Table {
 
     /// Takes these, of which those that another node served before have moved with that number. By ranges, and not by slots: while
     /// slots are moved this is done for each of them.
-    fn set(&mut self, served: Vec<Served>, moved: Option<u64>, make: &MakeNode) {
+    fn set(&mut self, served: Vec<Served>, moved: Option<u64>, make: &impl Fn(&Address) -> RedisBackend) {
         let fresh = moved.unwrap_or_default();
         let mut ranges: Vec<Range> = Vec::new();
         for Served { first, last, by } in served {
@@ -267,7 +311,7 @@ mod tests {
             (Config::from_url("redis+cluster://a").unwrap(), Tasks::new(Handle::current(), Events::default()));
         let (counters, moves) = (Arc::<Counters>::default(), Moves::default());
         let its_moves = moves.clone();
-        let make = Box::new(move |address: &Address| {
+        let make = Box::new(move |address: &Address, _| {
             let target = Target::Tcp { address: address.clone(), tls: false };
             RedisBackend::node(&target, &config, (&tasks, &counters), &its_moves, PubSub::Plain)
         });

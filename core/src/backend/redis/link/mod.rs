@@ -205,6 +205,11 @@ impl Link {
         }
     }
 
+    /// Whether it is not known yet whether the server can be reached: no dial has ended.
+    pub(super) fn is_untried(&self) -> bool {
+        matches!(&*self.0.state.borrow(), State::Down { why: None })
+    }
+
     /// Completes with the reason once there has been no connection for `grace`. Cancel safe.
     pub(super) async fn down_for(&self, grace: Duration) -> Error {
         let mut state = self.0.state.subscribe();

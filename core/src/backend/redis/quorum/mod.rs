@@ -80,7 +80,9 @@ impl Quorum {
         let targets: Vec<Target> = servers.addresses.iter().map(target).collect();
         let parts: Vec<Parts> =
             targets.iter().map(|target| Parts::new(target, config, &moves, PubSub::Plain)).collect();
-        connect::majority(&parts, servers, options, &config.clock).await?;
+        if !options.lazy_connect {
+            connect::majority(&parts, servers, options, &config.clock).await?;
+        }
         let start = |(target, parts): (&Target, Parts)| Arc::new(parts.start(target, config, tasks, counters));
         let all: Vec<_> = targets.iter().zip(parts).map(start).collect();
         let (number, majority) = (all.len(), servers.majority());

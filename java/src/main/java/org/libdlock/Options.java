@@ -77,6 +77,18 @@ public final class Options {
     }
 
     /**
+     * Whether {@code connect} returns at once and connects in the background: a program then starts while its server
+     * is away, and calls fail, or wait for the server as long as they may, until it is there. A wrong password is told
+     * by the calls and the log.
+     *
+     * @param lazy false by default
+     * @return a copy with it
+     */
+    public Options lazyConnect(boolean lazy) {
+        return set("lazy_connect", Boolean.toString(lazy));
+    }
+
+    /**
      * One attempt at one request.
      *
      * @param timeout 1 ms to 24 h; 1 s by default
