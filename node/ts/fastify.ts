@@ -11,7 +11,7 @@
  * @packageDocumentation
  */
 
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
 
 import { boolean, callback } from "./arguments.js";
 import { wrongType } from "./convert.js";
@@ -67,7 +67,9 @@ const pending = new WeakMap<FastifyRequest, Fields[]>();
 /** Requests whose route has limits of its own, which one of several plugins applies. */
 const taken = new WeakSet<FastifyRequest>();
 
-const plugin: FastifyPluginCallback<RateLimitPluginOptions> = (app, options, done) => {
+// Async, so that what it throws is what `register` rejects with.
+// eslint-disable-next-line @typescript-eslint/require-await
+const plugin: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) => {
   const { global, hook = "onRequest", ...common } = readPlugin(options);
   const forAll = (global ?? common.limiter !== undefined) ? guardOf(common, "register(rateLimit, options)") : undefined;
   const forRoutes = new WeakMap<object, Guard[]>();
@@ -118,7 +120,6 @@ const plugin: FastifyPluginCallback<RateLimitPluginOptions> = (app, options, don
     pending.delete(request);
     next(null, payload);
   });
-  done();
 };
 
 async function isLetThrough(
@@ -163,7 +164,13 @@ function readPlugin(options: RateLimitPluginOptions): RateLimitPluginOptions {
   if (hook !== undefined && !HOOKS.includes(hook)) {
     throw wrongType("hook", `one of ${HOOKS.map((name) => JSON.stringify(name)).join(", ")}`, hook);
   }
+  // Without a limiter the others are for routes that have one: what is wrong with them is said now.
+  readLimit({ ...common, limiter: common.limiter ?? unused }, OWN, "register(rateLimit, options)");
   return { global, hook, ...common };
+}
+
+function unused(): never {
+  throw new Error("a route has a limiter of its own");
 }
 
 // For the context in which it is registered, and those within: not for one of its own.
