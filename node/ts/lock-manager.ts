@@ -3,7 +3,7 @@ import type { Client } from "./client.js";
 import { objectName, wrongType } from "./convert.js";
 import { DlockError } from "./error.js";
 import type { RwHeld } from "./rw-held.js";
-import type { Side } from "./rw-lock.js";
+import { STEALING, type Side } from "./rw-lock.js";
 
 /** Shared: beside other shared holds; exclusive: alone. */
 export type WebLockMode = "exclusive" | "shared";
@@ -14,6 +14,11 @@ export interface WebLockOptions {
   mode?: WebLockMode | undefined;
   /** Whether the callback is called with null if the lock is not to be had at once. */
   ifAvailable?: boolean | undefined;
+  /**
+   * Whether the lock is taken from whoever holds it, and granted before all that wait. Their requests reject with an `AbortError` while
+   * their callbacks go on: only the fencing token keeps what they still write apart.
+   */
+  steal?: boolean | undefined;
   /** Ends the wait for the lock: the request rejects with its reason. It does nothing once the callback was called. */
   signal?: AbortSignal | undefined;
 }
@@ -51,13 +56,19 @@ function modeOf(value: WebLockMode | undefined, what: string): WebLockMode {
   throw wrongType(what, '"exclusive" or "shared"', value);
 }
 
-const OPTIONS = { mode: modeOf, ifAvailable: boolean, signal: abortSignal } satisfies ReadersOf<WebLockOptions>;
+const OPTIONS = {
+  mode: modeOf,
+  ifAvailable: boolean,
+  steal: boolean,
+  signal: abortSignal,
+} satisfies ReadersOf<WebLockOptions>;
 const SIDES: Readonly<Record<WebLockMode, Side>> = { exclusive: "write", shared: "read" };
 
 /** A request of this client, for `query`. */
 interface Request {
   readonly name: string;
   readonly mode: WebLockMode;
+  readonly steal: boolean;
   held?: RwHeld | undefined;
 }
 
@@ -98,13 +109,17 @@ export class LockManager {
     const call = "request(name, options, callback)";
     const [given, callback] = optionsAndRun<Callback<WebLock | null, T>>(first, second, surplus, call);
     const about = { op: "request", object: objectName(name, "request") };
-    const { mode, ifAvailable = false, signal } = readOptions(given, OPTIONS, call, about);
+    const { mode, ifAvailable = false, steal = false, signal } = readOptions(given, OPTIONS, call, about);
     if (name.startsWith("-")) throw notSupported("names that begin with - are reserved");
-    if (signal && ifAvailable) throw notSupported("signal ends a wait, and with ifAvailable there is none");
-    const request: Request = { name, mode };
+    if (steal && mode === "shared") throw notSupported("steal takes the lock from all others: its mode is exclusive");
+    if (steal && ifAvailable) throw notSupported("ifAvailable leaves the lock to its holder, and steal takes it");
+    if (signal && (steal || ifAvailable)) {
+      throw notSupported(`signal ends a wait, and with ${steal ? "steal" : "ifAvailable"} there is none`);
+    }
+    const request: Request = { name, mode, steal };
     this.#requests.add(request);
     try {
-      return await this.#run(request, { waitMs: ifAvailable ? 0 : undefined, signal }, callback);
+      return await this.#run(request, { waitMs: ifAvailable || steal ? 0 : undefined, signal }, callback);
     } finally {
       this.#requests.delete(request);
     }
@@ -115,7 +130,7 @@ export class LockManager {
     options: { waitMs: number | undefined; signal: AbortSignal | undefined },
     callback: Callback<WebLock | null, T>,
   ): Promise<T> {
-    const { name, mode } = request;
+    const { name, mode, steal } = request;
     let lose: (error: unknown) => void = () => undefined;
     const losing = new Promise<never>((_, reject) => (lose = reject));
     const run = (held: RwHeld): T | PromiseLike<T> => {
@@ -126,13 +141,14 @@ export class LockManager {
       });
       return callback({ name, mode, token, signal });
     };
-    const side = this.#client.rwLock(name)[SIDES[mode]];
+    const rwLock = this.#client.rwLock(name);
+    const side = steal ? rwLock[STEALING]() : rwLock[SIDES[mode]];
     const running = side.withLock(options, run);
     try {
       return await Promise.race([running, losing]);
     } catch (error) {
       const isBusy = error instanceof DlockError && error.kind === "BUSY";
-      if (!isBusy || request.held !== undefined) throw error;
+      if (!isBusy || steal || request.held !== undefined) throw error;
     }
     return callback(null);
   }
