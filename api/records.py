@@ -84,3 +84,5 @@ def in_lists() -> dict[str, tuple[range, range]]:
 
 
 BUCKETS: int = _JSON["buckets"]
+#: What each statistic is, of whatever kind, as a monitoring system shows it.
+METRICS: dict[str, str] = _JSON["metrics"]

@@ -1,9 +1,9 @@
-"""Records in core, and the statistics in the bridge."""
+"""Records in core, and the statistics in the bridge and in libdlock-metrics."""
 
 from __future__ import annotations
 
 from parts import Part
-from records import ALL_STATS, BUCKETS, CORE_BLOCKS, CORE_RECORDS, Field
+from records import ALL_STATS, BUCKETS, CORE_BLOCKS, CORE_RECORDS, METRICS, Field
 from words import item
 
 TYPES = {
@@ -48,6 +48,27 @@ def histograms() -> str:
     return f"pub fn histograms(stats: &Stats) -> [Histogram; {len(times)}] {{\n{line}}}\n"
 
 
+#: Words of `dlock` for the kinds of objects that the statistics name otherwise.
+KINDS = {"limiter": "rate-limiter", "rw_lock": "rw-lock", "counting_semaphore": "counting-semaphore"}
+#: Counts that also go down.
+GAUGES = ("waiting", "held")
+
+
+def metrics(of: str) -> str:
+    """A row for each statistic of that type: its kind, its name as a metric, what it is, how it is read."""
+    rows = []
+    for block, record in ALL_STATS.items():
+        for each in record.of(of):
+            kind = KINDS.get(block, block)
+            unit = "_seconds" if of == "histogram" else "" if each.name in GAUGES else "_total"
+            name = f"dlock_client_{each.name.removesuffix('_time')}{unit}"
+            place = ".".join(filter(None, (block, each.name)))
+            rows.append(f'    ("{kind}", "{name}", "{METRICS[each.name]}", |stats| stats.{place}),\n')
+    result = "Histogram" if of == "histogram" else "u64"
+    name = "TIMES" if of == "histogram" else "COUNTS"
+    return f"pub(crate) const {name}: [Row<{result}>; {len(rows)}] = [\n{''.join(rows)}];\n"
+
+
 def parts() -> list[Part]:
     return [
         Part("core/src/stats/histogram.rs", f"pub const HISTOGRAM_BUCKETS: usize = {BUCKETS};\n", "buckets"),
@@ -62,6 +83,8 @@ def parts() -> list[Part]:
             "counting_semaphore-inspection",
         ),
         Part("core/src/rw_lock/inspection.rs", fields("RwLockInspection"), "inspection"),
+        Part("rust/metrics/src/rows.rs", metrics("count"), "counts"),
+        Part("rust/metrics/src/rows.rs", metrics("histogram"), "times"),
         Part("bridge/src/ops/stats.rs", counters(), "counters"),
         Part("bridge/src/ops/stats.rs", histograms(), "histograms"),
     ]

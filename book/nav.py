@@ -66,6 +66,7 @@ def nav() -> list[Entry]:
         {"Home": ["README.md"]},
         {"Primitives": folder("primitives", *(DOCS / name for name in PRIMITIVES_TOO))},
         *({language: folder(name)} for language, name in FOLDERS.items()),
+        {"Rust": folder("rust")},
         {"Operations": [path(page) for page in [*(DOCS / name for name in OPERATIONS), *other]]},
         {"Moving from": ["docs/moving/README.md", *({title(page).partition("from ")[2]: path(page)} for page in moving)]},
         {"Wire protocol": folder("protocol")},

@@ -49,13 +49,17 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # The rest: command and the Debian package that brings it.
+packages=()
 tools="redis-server:redis-server"
 case $purpose in
-test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils tmux:tmux chromium:chromium" ;;
+test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils tmux:tmux chromium:chromium"
+    # Headers for the examples with event loops; no command shows that they are there.
+    [ -e /usr/include/uv.h ] || packages+=(libuv1-dev)
+    [ -e /usr/include/asio.hpp ] || packages+=(libasio-dev)
+    ;;
 esac
 # A server that is there needs no other.
 [ "$purpose" = demo ] && [ -n "${REDIS_URL:-}" ] && tools=""
-packages=()
 for tool in $tools; do
     have "${tool%%:*}" || packages+=("${tool##*:}")
 done

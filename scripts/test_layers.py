@@ -39,7 +39,7 @@ class Crate:
 CORE = Crate(
     ROOT / "core" / "src",
     [
-        *("text", "error", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
+        *("text", "error", "span", "name", "time", "event", "wait", "stats", "blocking", "task", "config", "ended"),
         *("step", "backend", "lease", "objects", "context", "contended"),
         *PRIMITIVES,
         *("survey", "client", "embed"),

@@ -320,7 +320,7 @@ pub struct TopArgs {
     pub live: LiveArgs,
     /// What the rows are sorted by
     #[arg(long, value_enum, default_value_t = Sort::Name, hide_possible_values = true,
-        help = "Sort by name, left, queued, grants or held")]
+        help = "Sort by name, left, queued, waited, grants or held")]
     pub sort: Sort,
     /// Print what there is once, and end
     #[arg(long)]

@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::args::{InspectArgs, LsArgs, ServerArgs};
 use crate::connection::connect;
 use crate::details::{Details, HEADINGS, is_of_one};
-use crate::exit::{self, Failure};
-use crate::out::{Out, say, table, visible};
+use crate::exit::{self, Failure, millis};
+use crate::out::{Out, say, table, visible, waiter};
 
 /// The most waiters that are shown.
 const WAITERS: usize = 20;
@@ -89,13 +89,14 @@ pub async fn inspect(server: &ServerArgs, args: &InspectArgs, out: &Out) -> Resu
         let waiters = client.survey().waiters(details.kind, &details.name, WAITERS).await?;
         if out.json {
             let mut document = details.to_json();
-            document["waiters"] = json!(waiters);
+            document["waiters"] = waiters.iter().map(|waiter| &*waiter.client).collect();
+            document["waited_ms"] = waiters.iter().map(|waiter| millis(waiter.waited)).collect();
             documents.push(document);
             continue;
         }
         let mut lines = details.lines();
         lines.insert(0, ("name".to_owned(), visible(&details.name)));
-        lines.extend(waiters.iter().map(|waiter| ("waits".to_owned(), visible(waiter))));
+        lines.extend(waiters.iter().map(|waits| ("waits".to_owned(), waiter(&waits.client, waits.waited))));
         let widest = lines.iter().map(|(field, _)| field.len()).max().unwrap_or(0);
         let text: String = lines.iter().map(|(field, value)| format!("{field:<widest$}  {value}\n")).collect();
         out.bytes(format!("{}{text}", if number == 0 { "" } else { "\n" }).as_bytes())?;

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::duration;
 use crate::exit::Failure;
 
 /// How to print.
@@ -67,6 +69,11 @@ pub fn is_coloured() -> bool {
 fn columns() -> Option<usize> {
     let columns = rustix::termios::tcgetwinsize(io::stdout()).ok()?.ws_col;
     (columns > 0).then_some(columns.into())
+}
+
+/// A process that waits, and for how long it has.
+pub fn waiter(client: &str, waited: Duration) -> String {
+    format!("{} for {}", visible(client), duration::show(waited))
 }
 
 /// Text from outside, such as a name, with the characters escaped that would act on a terminal or hide what they are.

@@ -46,8 +46,13 @@ fn what_is_held_is_listed_with_its_holder_and_who_waits() {
     assert_eq!((&lock["state"], &lock["holder"]), (&"held".into(), &owner.as_str().into()));
     let waiter = server.cmd(&["ZRANGE", "dlock_queue:{shop/1}", "0", "-1"]).array()[0].text().to_owned();
     assert_eq!(lock["waiters"], serde_json::json!([waiter]));
+    let joined: f64 = server.cmd(&["ZSCORE", "dlock_queue:{shop/1}", &waiter]).text().parse().unwrap();
+    let waited = lock["waited_ms"][0].as_f64().unwrap();
+    let time: Vec<f64> = server.cmd(&["TIME"]).array().iter().map(|part| part.text().parse().unwrap()).collect();
+    let since = time[0] * 1e3 + time[1] / 1e3 - joined / 1e3;
+    assert!(lock["waited_ms"].as_array().unwrap().len() == 1 && (0.0..=since).contains(&waited), "{waited} of {since}");
     let text = expect(&server, &["inspect", "shop/1"], 0).stdout;
-    assert!(text.contains("time left") && text.contains(&waiter), "{text}");
+    assert!(text.contains("time left") && text.contains(&format!("{waiter} for ")), "{text}");
     assert_eq!(server.info("commandstats", "cmdstat_keys:calls"), 0, "never KEYS");
     drop((holder, waiting));
 }

@@ -32,7 +32,8 @@ fn with_locks(server: &Server, names: &[&str]) {
         server.cmd(&["PEXPIRE", name, &(60_000 * (number + 1)).to_string()]);
         if number % 3 == 0 {
             let waits = "7d0c1a2b-1111-4222-8333-0a1b2c3d0001";
-            server.cmd(&["ZADD", &format!("dlock_queue:{{{name}}}"), "1", waits]);
+            let joined = server.cmd(&["TIME"]).array()[0].text().to_owned() + "000000";
+            server.cmd(&["ZADD", &format!("dlock_queue:{{{name}}}"), &joined, waits]);
         }
     }
 }

@@ -205,6 +205,8 @@ fn a_prometheus_client_reads_the_metrics() {
     assert_eq!(value("dlock_objects", &[("kind", "lock"), ("state", "held")]), 1.0);
     assert_eq!(value("dlock_waiting", &[]), 2.0);
     assert_eq!(value("dlock_waiters", &[("name", "a"), ("kind", "lock")]), 2.0);
+    let waited = |quantile| value("dlock_waited_seconds", &[("quantile", quantile)]);
+    assert!(waited("0.99") > 0.0 && waited("0.5") <= waited("0.99") && waited("0.99") <= waited("1"));
     assert_eq!(value("dlock_queue_jobs", &[("state", "ready")]), 1.0);
     assert!(value("dlock_server_share", &[]) < 0.2);
     // Each line is a comment, or a sample of a metric that one describes.

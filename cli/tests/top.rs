@@ -124,7 +124,7 @@ fn top_shows_sorts_filters_and_tells_one_name_in_full() {
     let server = server();
     let tmux = Tmux::start(&server, (120, 24), &[]);
     tmux.top("");
-    let screen = tmux.shows("30 held, 1 waiting");
+    let screen = tmux.shows("30 held, 1 waiting (p99 ");
     assert!(screen.contains("31 by name") && screen.contains("1 ready, 0 delayed"), "{screen}");
     let first = screen.lines().nth(4).unwrap();
     assert!(first.starts_with("mails") && first.contains("queue"), "{screen}");
@@ -134,6 +134,11 @@ fn top_shows_sorts_filters_and_tells_one_name_in_full() {
     tmux.press(&["s"]);
     let screen = tmux.shows("31 by queued");
     assert!(screen.lines().nth(4).unwrap().starts_with("orders/07"), "{screen}");
+    tmux.press(&["s"]);
+    let screen = tmux.shows("31 by waited");
+    assert!(screen.contains("WAITED") && screen.lines().nth(4).unwrap().starts_with("orders/07"), "{screen}");
+    tmux.press(&["s", "s", "s", "s", "s"]);
+    tmux.shows("31 by queued");
     // The detail of that, and back.
     tmux.press(&["Enter"]);
     tmux.until("its detail", |screen| screen.contains("waits") && screen.contains("7d0c1a2b-1111"));

@@ -1,4 +1,17 @@
 //! What a client says about itself while it works: for logs, never needed for correctness.
+//!
+//! # Spans
+//! What waits and what is asked of the server is in spans of [`tracing`], with the target `libdlock`. Each has the field `object`,
+//! the name on the server, and `outcome`, which is the kind of the error when there was one, and is missing when the caller gave
+//! up.
+//!
+//! | span | level | of | other fields |
+//! |---|---|---|---|
+//! | `acquire` | debug | a caller that wants a lock, permits, a side of a read-write lock, a job | `kind`; `token`, where a grant has one |
+//! | `rate_limit` | debug | a caller that wants tokens, unless its client has fetched them ahead | `cost`, `remaining` |
+//! | `request` | trace | a script that runs on the server, with its repeats | `op` |
+//!
+//! A request for several objects, or for several callers at once, has no span: it belongs to none of them.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

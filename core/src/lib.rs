@@ -81,6 +81,7 @@ mod objects;
 pub mod queue;
 pub mod rw_lock;
 pub mod semaphore;
+mod span;
 pub mod stats;
 mod step;
 pub mod survey;

@@ -177,6 +177,30 @@ def cpp_standard(code: str) -> str:
     return "-std=c++20" if "co_await" in code else "-std=c++17"
 
 
+def event_loops(tests: Tests, env: dict[str, str], redis: dict[str, str], server: PrivateRedis) -> None:
+    """The examples around epoll, libuv and Asio: somebody else holds the lock for a while, and their loops go on."""
+    flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
+    libuv = call("pkg-config", "--cflags", "--libs", "libuv").split()
+    folder = ROOT / "examples/event-loops"
+    for name, compiler, more in (
+        ("epoll.c", ["cc", "-std=c11", "-Wpedantic"], []),
+        ("libuv.c", ["cc", "-std=c11", "-Wpedantic"], libuv),
+        ("asio.cpp", ["c++", "-std=c++17"], ["-DASIO_STANDALONE"]),
+    ):
+        program = BUILD / f"event-loop-{Path(name).stem}"
+        call(*compiler, "-Wall", "-Wextra", "-Werror", folder / name, "-o", program, *flags, *more, "-pthread")
+        server.command("FLUSHALL")
+        server.command("HSET", "orders", "01234567-89ab-4cde-8f01-23456789abcd:1", "1")
+        server.command("PEXPIRE", "orders", "500")
+        run = subprocess.run([program], env=os.environ | env | redis, capture_output=True, text=True, timeout=60)
+        tokens = [int(token) for token in re.findall(r"job \d works under token (\d+)", run.stdout)]
+        ticks = re.search(r"done after (\d+) ticks", run.stdout)
+        # Half of what half a second has.
+        right = run.returncode == 0 and len(tokens) == 3 and tokens == sorted(set(tokens))
+        right = right and ticks is not None and int(ticks[1]) >= 25
+        tests.result(f"event_loop_{Path(name).stem}", "" if right else f"{run.returncode}: {run.stdout}{run.stderr}")
+
+
 def documentation(tests: Tests, env: dict[str, str], redis: dict[str, str]) -> None:
     """The complete programs that the pages of docs/c show, compiled and run as they stand."""
     flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
@@ -228,6 +252,7 @@ def main(arguments: Sequence[str]) -> int:
             packages.elsewhere(tests.result, BUILD)
             through_pkg_config(tests, env, redis)
             documentation(tests, env, redis)
+            event_loops(tests, env, redis, server)
             panics(tests, programs, redis)
             under_valgrind(tests, programs, UNDER_VALGRIND, env | redis)
     print(f"{tests.passed} passed, {tests.failed} failed")

@@ -27,7 +27,7 @@ pub fn all(view: &View) -> BTreeMap<&str, Doing> {
             clients.entry(client_of(holder)).or_default().holds.push(object());
         }
         for waiter in row.waiters.iter() {
-            clients.entry(client_of(waiter)).or_default().waits.push(object());
+            clients.entry(client_of(&waiter.client)).or_default().waits.push(object());
         }
     }
     clients

@@ -11,6 +11,9 @@ use super::{Row, View};
 use crate::duration;
 use crate::exit::millis;
 
+/// Of the waiters, so many have waited no longer.
+pub const SHARES: [f64; 3] = [0.5, 0.99, 1.0];
+
 /// How many clients are told.
 const CLIENTS: usize = 50;
 
@@ -42,6 +45,9 @@ fn summary(view: &View) -> Value {
         "kinds": kinds(view),
         "idle": view.idle,
         "waiting": view.rows.iter().map(|row| row.details.queued).sum::<u64>(),
+        "waited_ms": view.waits(SHARES).map(|[half, most, longest]| {
+            json!({ "p50": millis(half), "p99": millis(most), "longest": millis(longest) })
+        }),
         "grants_per_second": tenths(view.grants),
         "grants_seen": view.grants_seen,
         "sweeps": view.sweeps,
@@ -76,7 +82,8 @@ pub fn object(row: &Arc<Row>) -> Value {
         }
     }
     object["what"] = json!(row.details.what);
-    object["waiters"] = json!(&*row.waiters);
+    object["waiters"] = row.waiters.iter().map(|waiter| &*waiter.client).collect();
+    object["waited_ms"] = row.waits().map(millis).collect();
     object["grants_per_second"] = json!(tenths(row.grants));
     object["held_ms"] = json!(row.held_for().map(millis));
     object["read_ms_ago"] = json!(millis(row.read.elapsed()));

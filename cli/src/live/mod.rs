@@ -14,6 +14,7 @@ mod read;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use libdlock::survey::Waiter;
 use libdlock::{Client, Config};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -33,8 +34,10 @@ const AWAY: Duration = Duration::from_secs(1);
 pub struct Row {
     pub details: Details,
     pub read: Instant,
-    /// The first processes that wait for it.
-    pub waiters: Arc<[String]>,
+    /// The first processes that wait for it, in the order of the queue.
+    pub waiters: Arc<[Waiter]>,
+    /// When these were read.
+    pub waiters_read: Instant,
     /// How often the server grants it each second, about.
     pub grants: f64,
     /// How long before it was read the server granted it last.
@@ -51,6 +54,12 @@ impl Row {
     pub fn held_for(&self) -> Option<Duration> {
         self.details.holder()?;
         self.granted_ago.map(|ago| ago + self.read.elapsed())
+    }
+
+    /// How long each of the first waiters has waited by now, the longest first.
+    pub fn waits(&self) -> impl Iterator<Item = Duration> + '_ {
+        let since = self.waiters_read.elapsed();
+        self.waiters.iter().map(move |waiter| waiter.waited + since)
     }
 }
 
@@ -81,6 +90,15 @@ pub struct View {
 }
 
 impl View {
+    /// Of how long the processes have waited that wait now, these shares of them no longer. `None` when nobody waits. The server
+    /// keeps no waits that are over; the statistics of each client do.
+    pub fn waits<const N: usize>(&self, shares: [f64; N]) -> Option<[Duration; N]> {
+        let mut waits: Vec<_> = self.rows.iter().flat_map(|row| row.waits()).collect();
+        waits.sort_unstable();
+        let last = waits.len().checked_sub(1)?;
+        Some(shares.map(|share| waits[((share * waits.len() as f64).ceil() as usize).clamp(1, last + 1) - 1]))
+    }
+
     fn nothing() -> View {
         View {
             at: SystemTime::now(),
@@ -210,5 +228,32 @@ async fn connected(
                 sleep(AWAY).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use libdlock::survey::Kind;
+
+    use super::*;
+
+    fn waited_for(waits: &[u64]) -> Arc<Row> {
+        let waiters: Vec<Waiter> = waits.iter().map(|ms| Waiter::new("w", Duration::from_millis(*ms))).collect();
+        let error = libdlock::Client::blocking_connect("nothing://").map(drop).unwrap_err();
+        let details = Details::unreadable(Kind::Lock, "l", &error);
+        let (read, grants, granted_ago) = (Instant::now(), 0.0, None);
+        Arc::new(Row { details, read, waiters: waiters.into(), waiters_read: read, grants, granted_ago })
+    }
+
+    #[test]
+    fn the_wait_that_a_share_of_the_waiters_does_not_exceed() {
+        let mut view = View::nothing();
+        assert_eq!(view.waits([0.99]), None);
+        let seconds = |wait: Duration| wait.as_secs();
+        view.rows = [waited_for(&[7_000])].into();
+        assert_eq!(view.waits([0.0, 0.5, 1.0]).unwrap().map(seconds), [7, 7, 7]);
+        let hundred: Vec<u64> = (1..=100).rev().map(|s| s * 1_000).collect();
+        view.rows = [waited_for(&hundred[..40]), waited_for(&[]), waited_for(&hundred[40..])].into();
+        assert_eq!(view.waits([0.5, 0.99, 1.0]).unwrap().map(seconds), [50, 99, 100]);
     }
 }

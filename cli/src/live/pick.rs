@@ -19,6 +19,8 @@ pub enum Sort {
     Left,
     /// The most waiters first
     Queued,
+    /// The longest wait first
+    Waited,
     /// The most grants per second first
     Grants,
     /// The longest held first
@@ -38,6 +40,7 @@ impl Sort {
             Sort::Name => "name",
             Sort::Left => "left",
             Sort::Queued => "queued",
+            Sort::Waited => "waited",
             Sort::Grants => "grants",
             Sort::Held => "held",
         }
@@ -52,6 +55,7 @@ impl Sort {
                 left(one).cmp(&left(other))
             }
             Sort::Queued => Reverse(one.details.queued).cmp(&Reverse(other.details.queued)),
+            Sort::Waited => other.waits().max().cmp(&one.waits().max()),
             Sort::Grants => other.grants.total_cmp(&one.grants),
             Sort::Held => other.held_for().cmp(&one.held_for()),
         };
@@ -84,7 +88,7 @@ impl Pick {
                 && (filter.is_empty()
                     || is_in(&row.details.name)
                     || row.details.holder().is_some_and(is_in)
-                    || row.waiters.iter().any(|waiter| is_in(waiter)))
+                    || row.waiters.iter().any(|waiter| is_in(&waiter.client)))
         };
         let mut rows: Vec<_> = view.rows.iter().filter(is_wanted).cloned().collect();
         rows.sort_by(|one, other| self.sort.compare(one, other));

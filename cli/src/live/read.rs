@@ -175,7 +175,8 @@ impl Reader {
                 if let Some(object) = self.known.get_mut(&key)
                     && let Some(row) = object.row.as_deref().cloned()
                 {
-                    object.row = Some(Arc::new(Row { waiters: waiters.unwrap_or_default().into(), ..row }));
+                    let (waiters, waiters_read) = (waiters.unwrap_or_default().into(), Instant::now());
+                    object.row = Some(Arc::new(Row { waiters, waiters_read, ..row }));
                 }
             }
             self.rest(before, began).await?;
@@ -191,8 +192,10 @@ impl Reader {
         self.view.grants_seen += u64::from(object.rate.look(details.token(), since, granted_ago));
         let grants = object.rate.per_second();
         // Until they are read anew.
-        let before = object.row.as_ref().filter(|_| details.queued > 0).map(|row| row.waiters.clone());
-        let row = Row { details, read, waiters: before.unwrap_or_default(), grants, granted_ago };
+        let before = object.row.as_ref().filter(|_| details.queued > 0);
+        let before = before.map(|row| (row.waiters.clone(), row.waiters_read));
+        let (waiters, waiters_read) = before.unwrap_or_else(|| (Arc::default(), read));
+        let row = Row { details, read, waiters, waiters_read, grants, granted_ago };
         self.known.put(key, row, is_sure);
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use libdlock::survey::Kind;
 
-use crate::live::{View, json::counts};
+use crate::live::{View, json::SHARES, json::counts};
 
 /// Names in labels, of each metric: more of them are a burden to whoever keeps them.
 const NAMES: usize = 500;
@@ -32,6 +32,14 @@ pub fn text(view: &View) -> String {
     text.one("dlock_complete", "gauge", "Whether all objects have been seen.", u8::from(view.is_complete));
     let waiting: u64 = view.rows.iter().map(|row| row.details.queued).sum();
     text.one("dlock_waiting", "gauge", "Processes that wait, each counted for each object.", waiting);
+    text.about(
+        "dlock_waited_seconds",
+        "gauge",
+        "How long those that wait now have waited: a quantile of them no longer.",
+    );
+    for (share, wait) in SHARES.iter().zip(view.waits(SHARES).into_iter().flatten()) {
+        text.sample("dlock_waited_seconds", &[("quantile", &share.to_string())], wait.as_secs_f64());
+    }
     text.one("dlock_grants_per_second", "gauge", "Grants of locks per second, as estimated.", view.grants);
     let longest = view.rows.iter().filter_map(|row| row.held_for()).max().unwrap_or_default();
     text.one("dlock_longest_held_seconds", "gauge", "How long the lock held longest is held.", longest.as_secs_f64());

@@ -117,7 +117,7 @@ async fn state(State(shared): At, Query(parameters): Parameters) -> Result<Respo
     let sort = match text("sort") {
         "" => Sort::default(),
         sort => Sort::from_str(sort, false)
-            .map_err(|_| Wrong::parameter("sort", "one of name, left, queued, grants and held"))?,
+            .map_err(|_| Wrong::parameter("sort", "one of name, left, queued, waited, grants and held"))?,
     };
     let kind = match text("kind") {
         "" => None,
@@ -146,7 +146,8 @@ async fn object(State(shared): At, Query(parameters): Parameters) -> Result<Resp
         Some(row) => (row.grants, None),
         None => (0.0, None),
     };
-    let row = Row { details, read: Instant::now(), waiters: waiters.into(), grants, granted_ago };
+    let read = Instant::now();
+    let row = Row { details, read, waiters: waiters.into(), waiters_read: read, grants, granted_ago };
     Ok(json_of(&document::object(&Arc::new(row))))
 }
 

@@ -9,17 +9,18 @@ use ratatui::widgets::{Cell, Paragraph, Row as TableRow, Table, Wrap};
 use super::keys::{CLIENTS, Detail, List, Looks};
 use crate::duration;
 use crate::live::{Row, View, clients, json::counts};
-use crate::out::{is_coloured, visible};
+use crate::out::{is_coloured, visible, waiter};
 
 /// A column: its heading, its width, and from which width of the screen on it is shown.
 type Column = (&'static str, Constraint, u16, fn(&Row) -> String);
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     ("NAME", Constraint::Min(12), 0, |row| visible(&row.details.name)),
     ("KIND", Constraint::Length(12), 90, |row| row.details.kind.to_string()),
     ("STATE", Constraint::Length(8), 0, |row| row.details.state.to_owned()),
     ("LEFT", Constraint::Length(7), 0, |row| row.left().map(duration::show).unwrap_or_default()),
     ("WAIT", Constraint::Length(4), 0, |row| number(row.details.queued)),
+    ("WAITED", Constraint::Length(7), 70, |row| row.waits().next().map(duration::show).unwrap_or_default()),
     ("GRANTS/S", Constraint::Length(8), 60, |row| rate(row.grants)),
     ("DETAILS", Constraint::Percentage(40), 100, |row| visible(&row.details.what)),
 ];
@@ -90,7 +91,8 @@ fn line_of_figures(view: &View, width: u16) -> Line<'static> {
         .map(|(_, count)| count)
         .sum();
     let waiting: u64 = view.rows.iter().map(|row| row.details.queued).sum();
-    let mut text = format!("{held} held, {waiting} waiting, {:.1} grants/s", view.grants);
+    let [p99] = view.waits([0.99]).map_or([String::new()], |[wait]| [format!(" (p99 {})", duration::show(wait))]);
+    let mut text = format!("{held} held, {waiting} waiting{p99}, {:.1} grants/s", view.grants);
     if width >= 80 {
         text += &format!(
             ", {} objects in use, read in {}, {:.1} % of a server's processor",
@@ -162,7 +164,8 @@ fn lines_of(detail: &Detail, view: &View) -> Vec<Line<'static>> {
             lines.extend(row.left().map(|left| ("time left".to_owned(), duration::show(left))));
             lines.extend(row.held_for().map(|held| ("held for".to_owned(), duration::show(held))));
             lines.push(("grants/s".to_owned(), format!("{:.1}", row.grants)));
-            lines.extend(row.waiters.iter().map(|waiter| ("waits".to_owned(), visible(waiter))));
+            let waiters = row.waiters.iter().zip(row.waits());
+            lines.extend(waiters.map(|(waits, waited)| ("waits".to_owned(), waiter(&waits.client, waited))));
         }
         Detail::Client(id) => {
             let doing = clients::all(view).remove(id.as_str()).unwrap_or_default();

@@ -11,11 +11,13 @@ use std::time::Duration;
 
 pub(crate) use hub::{Heard, Listen, Subscription};
 pub(crate) use redis::{Answer, Members, OneServer, Quorum, Round};
+use tracing::Span;
 
 use crate::config::{Config, Options, Target};
 use crate::error::{Error, Result};
 use crate::event::Level;
 use crate::name::ObjectName;
+use crate::span;
 use crate::stats::Counters;
 use crate::step::{Batch, BatchStep, JointStep, PubSub, Step};
 use crate::task::Tasks;
@@ -112,6 +114,14 @@ pub(crate) enum Backend {
     Memory(memory::MemoryBackend),
 }
 
+/// A request within its span.
+async fn traced<T>(span: Span, running: impl Future<Output = Result<T, Failed>>) -> Result<T, Failed> {
+    let told = |span: &Span, _: &T| {
+        span.record("outcome", "answered");
+    };
+    span::within(span, running, told, |failed| &failed.error).await
+}
+
 impl Backend {
     /// Reaches the server within `connect_timeout`, or says why not.
     pub(crate) async fn connect(config: &Config, tasks: &Tasks, counters: &Arc<Counters>) -> Result<Backend> {
@@ -158,12 +168,15 @@ impl Backend {
         deadline: Tick,
         caller: Tick,
     ) -> Result<Done<S::Reply>, Failed> {
-        match self {
-            Backend::Redis(redis) => redis.run(name, step, deadline, caller).await,
-            Backend::Cluster(cluster) => cluster.run(name, step, deadline, caller).await,
-            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
-            Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
-        }
+        let running = async {
+            match self {
+                Backend::Redis(redis) => redis.run(name, step, deadline, caller).await,
+                Backend::Cluster(cluster) => cluster.run(name, step, deadline, caller).await,
+                Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
+                Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
+            }
+        };
+        traced(span::request(S::OP, name.as_str()), running).await
     }
 
     /// As [`Backend::run`], for a caller with an answer of its own: one attempt, which fails as soon as the server refuses for
@@ -175,12 +188,15 @@ impl Backend {
         deadline: Tick,
         known_away: bool,
     ) -> Result<Done<S::Reply>, Failed> {
-        match self {
-            Backend::Redis(redis) => redis.run_while_there(name, step, deadline, known_away).await,
-            Backend::Cluster(cluster) => cluster.run_while_there(name, step, deadline, known_away).await,
-            Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
-            Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
-        }
+        let running = async {
+            match self {
+                Backend::Redis(redis) => redis.run_while_there(name, step, deadline, known_away).await,
+                Backend::Cluster(cluster) => cluster.run_while_there(name, step, deadline, known_away).await,
+                Backend::Quorum(quorum) => Err(quorum.refuse(S::OP).on(name)),
+                Backend::Memory(memory) => memory.run(name, step).map_err(Failed::from),
+            }
+        };
+        traced(span::request(S::OP, name.as_str()), running).await
     }
 
     /// Runs steps of one kind, which must not be repeated, by requests that are written at once: each is carried out and answered

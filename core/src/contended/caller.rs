@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tracing::Span;
 
 use super::Primitive;
 use super::acknowledged::Replicas;
@@ -16,6 +17,7 @@ use super::outcome::{AcquireOutcome, NonBlocking, NonBlockingOutcome, Opened, TO
 use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantKind, HolderId};
+use crate::span;
 use crate::stats::Waiting;
 use crate::step::Step;
 use crate::time::Tick;
@@ -69,6 +71,23 @@ impl<'a, P: Primitive> Caller<'a, P> {
 
     /// One request, no waiting.
     pub(crate) async fn once(&self) -> Result<Grant> {
+        self.traced(self.ask_once()).await
+    }
+
+    /// Stands in line until a grant comes or the time is over.
+    pub(crate) async fn until(&self, deadline: Tick) -> Result<Grant> {
+        self.traced(self.wait_until(deadline)).await
+    }
+
+    async fn traced(&self, acquiring: impl Future<Output = Result<Grant>>) -> Result<Grant> {
+        let told = |span: &Span, grant: &Grant| {
+            span.record("outcome", "granted").record("token", grant.token());
+        };
+        let span = span::acquire(P::KIND, self.shared.name().as_str());
+        span::within(span, acquiring, told, |error| error).await
+    }
+
+    async fn ask_once(&self) -> Result<Grant> {
         let deadline = self.shared.client().operation_deadline();
         for _ in 0..=TOO_LATE_IN_A_ROW {
             let obstacle = self.shared.obstacle_here(self.wanted);
@@ -91,8 +110,7 @@ impl<'a, P: Primitive> Caller<'a, P> {
         Err(self.shared.too_late(Self::OP))
     }
 
-    /// Stands in line until a grant comes or the time is over.
-    pub(crate) async fn until(&self, deadline: Tick) -> Result<Grant> {
+    async fn wait_until(&self, deadline: Tick) -> Result<Grant> {
         let begun = self.shared.line().begin_first();
         let (number, first) = match begun {
             None => (None, First::Ask { queued: false }),

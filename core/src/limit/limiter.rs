@@ -5,6 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Span;
+
 use super::absent::CheckedPolicy;
 use super::decision::Decision;
 use super::limits::Limits;
@@ -17,6 +19,7 @@ use super::redisson::{RedissonState, Terms};
 use super::step::{Judge, LimitState, Reset};
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
+use crate::span;
 use crate::step::Step;
 use crate::time::Tick;
 use crate::wait::Wait;
@@ -108,12 +111,23 @@ impl RateLimiter {
             self.count_at_once(&decision);
             return Ok(decision);
         }
-        let decision = match self.terms() {
-            None => self.decide_or_fetch(cost, asked_at).await?,
-            Some(terms) => self.decide_by_log(terms, cost, asked_at).await?,
+        let deciding = async {
+            match self.terms() {
+                None => self.decide_or_fetch(cost, asked_at).await,
+                Some(terms) => self.decide_by_log(terms, cost, asked_at).await,
+            }
         };
+        let decision = self.traced(cost, deciding).await?;
         self.count(cost, asked_at, &decision);
         Ok(decision)
+    }
+
+    async fn traced(&self, cost: u64, deciding: impl Future<Output = Result<Decision>>) -> Result<Decision> {
+        let told = |span: &Span, decision: &Decision| {
+            span.record("outcome", if decision.allowed { "granted" } else { "refused" });
+            span.record("remaining", decision.remaining);
+        };
+        span::within(span::rate_limit(self.key(), cost), deciding, told, |error| error).await
     }
 
     /// [`RateLimiter::try_acquire`] as far as it needs no server, in a fraction of a microsecond: the decision, if
@@ -177,10 +191,13 @@ impl RateLimiter {
             self.check_open(Judge::OP)?;
         }
         let waiting = client.counters.limiter.waits();
-        let decision = match terms {
-            None => self.while_open(Judge::OP, pin!(self.wait_until(until, cost, asked_at))).await??,
-            Some(terms) => self.while_open(Judge::OP, pin!(self.wait_by_log(terms, cost, until))).await??,
+        let deciding = async {
+            match terms {
+                None => self.while_open(Judge::OP, pin!(self.wait_until(until, cost, asked_at))).await?,
+                Some(terms) => self.while_open(Judge::OP, pin!(self.wait_by_log(terms, cost, until))).await?,
+            }
         };
+        let decision = self.traced(cost, deciding).await?;
         drop(waiting);
         self.count(cost, asked_at, &decision);
         Ok(decision)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use super::{Kind, Survey, text};
+use super::{Kind, Survey, text, time_of};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
 use crate::step::wire;
@@ -76,7 +76,7 @@ impl Survey {
                 let (began, here) = (self.context.clock.now(), SystemTime::now());
                 let answer = self.ask(&server, OP, &[words(&["TIME"])]).await;
                 let trip = self.context.clock.now().since(began);
-                let there = answer.ok().and_then(|mut answers| answers.pop()?.ok()).and_then(|time| time_of(&time));
+                let there = answer.ok().and_then(|mut answers| time_of(&answers.pop()?)).map(Duration::from_micros);
                 if let Some(there) = there
                     && facts.round_trip.is_none_or(|before| trip < before)
                 {
@@ -108,14 +108,6 @@ impl Survey {
 fn fields(info: &str) -> BTreeMap<String, String> {
     let pairs = info.lines().filter_map(|line| line.split_once(':'));
     pairs.map(|(field, value)| (field.to_owned(), value.trim_end().to_owned())).collect()
-}
-
-/// Seconds and microseconds, since 1970.
-fn time_of(reply: &crate::step::Reply) -> Option<Duration> {
-    let crate::step::Reply::List(parts) = reply else { return None };
-    let [seconds, micros] = parts.as_slice() else { return None };
-    let number = |part| text(part)?.parse::<u64>().ok();
-    Duration::from_secs(number(seconds)?).checked_add(Duration::from_micros(number(micros)?))
 }
 
 fn ahead(there: Duration, here: SystemTime) -> Option<i64> {

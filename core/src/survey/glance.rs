@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::list::is_owner;
-use super::{Survey, text};
+use super::{Survey, text, time_of};
 use crate::contended::token::{TOKEN, read_token};
 use crate::error::{Error, ErrorKind, Result};
 use crate::name::ObjectName;
@@ -128,13 +128,6 @@ fn seen(parts: Vec<Result<Reply>>, now: u64) -> Result<LockSeen> {
         queued: wire::unsigned(parts.get(3)).map_err(malformed)?,
         granted_ago: token.filter(|_| now > 0).map(|token| Duration::from_micros(now.saturating_sub(token))),
     })
-}
-
-/// The answer to TIME, in microseconds.
-fn time_of(answer: &Result<Reply>) -> Option<u64> {
-    let Ok(Reply::List(parts)) = answer else { return None };
-    let number = |at: usize| text(parts.get(at)?)?.parse::<u64>().ok();
-    number(0)?.checked_mul(1_000_000)?.checked_add(number(1)?)
 }
 
 fn several() -> Error {

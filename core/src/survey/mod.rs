@@ -41,6 +41,23 @@ use crate::step::{Reply, wire};
 /// How many waiters are told at most.
 const MOST_WAITERS: usize = 1_000;
 
+/// A process that waits for an object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Waiter {
+    /// The client, `<client uuid>`.
+    pub client: String,
+    /// How long it has stood in the queue, by the server's clock.
+    pub waited: Duration,
+}
+
+impl Waiter {
+    /// For tests of views.
+    pub fn new(client: impl Into<String>, waited: Duration) -> Waiter {
+        Waiter { client: client.into(), waited }
+    }
+}
+
 /// Looks at the servers of a client; see [`Client::survey`](crate::Client::survey). Cheap to clone.
 #[derive(Clone)]
 pub struct Survey {
@@ -52,25 +69,26 @@ impl Survey {
         Survey { context: context.clone() }
     }
 
-    /// The processes that wait for this object, in the order of its queue, as `<client uuid>`: the first `most` of them, 1,000 at
-    /// most. Some may have gone a moment ago. None for kinds without a queue.
+    /// The processes that wait for this object, in the order of its queue: the first `most` of them, 1,000 at most. Some may have
+    /// gone a moment ago. None for kinds without a queue.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidName`] for the name, [`ErrorKind::Unsupported`] on `memory://`; else as the server says.
     ///
     /// # Cancel safety
     /// Dropping the future changes nothing.
-    pub async fn waiters(&self, kind: Kind, name: &str, most: usize) -> Result<Vec<String>> {
+    pub async fn waiters(&self, kind: Kind, name: &str, most: usize) -> Result<Vec<Waiter>> {
         const OP: &str = "waiters";
         let name = self.name(OP, name)?;
         let Some(queue) = kind.queue() else { return Ok(Vec::new()) };
         let (key, last) = (name.companion(queue), most.clamp(1, MOST_WAITERS) - 1);
-        let command = vec!["ZRANGE".to_owned(), key, "0".to_owned(), last.to_string()];
+        let range = ["ZRANGE", &key, "0", &last.to_string(), "WITHSCORES"].map(str::to_owned);
         self.servers(OP)?;
         let Some(server) = self.context.backend.server_with(&name) else { return Ok(Vec::new()) };
-        let answer = self.ask(&server, OP, &[command]).await?.pop();
-        let entries = answer.transpose().map_err(|error| error.on(name.as_str()))?.map(wire::list);
-        Ok(entries.and_then(std::result::Result::ok).unwrap_or_default().iter().filter_map(text).collect())
+        let mut answers = self.ask(&server, OP, &[range.to_vec(), vec!["TIME".to_owned()]]).await?;
+        let now = answers.pop().as_ref().and_then(time_of).unwrap_or(0);
+        let entries = answers.pop().transpose().map_err(|error| error.on(name.as_str()))?.map(wire::list);
+        Ok(waiters_of(entries.and_then(std::result::Result::ok).unwrap_or_default(), now))
     }
 
     /// What is left of the main key of this object: for a rate limiter with one rate, the time until it is full again. `None` when
@@ -128,6 +146,31 @@ impl fmt::Debug for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Survey").field("target", &self.context.target).finish()
     }
+}
+
+/// The entries of a queue with their scores, which are times: one after the other, or in pairs, as the protocol has them.
+fn waiters_of(entries: Vec<Reply>, now: u64) -> Vec<Waiter> {
+    let flat = entries.into_iter().flat_map(|entry| match entry {
+        Reply::List(pair) => pair,
+        one => vec![one],
+    });
+    let (clients, scores): (Vec<_>, Vec<_>) = flat.enumerate().partition(|(place, _)| place % 2 == 0);
+    let since = |score: &Reply| match score {
+        Reply::Int(score) => u64::try_from(*score).ok(),
+        score => text(score)?.parse().ok(),
+    };
+    let waiter = |((_, client), (_, score)): ((usize, Reply), (usize, Reply))| {
+        let waited = Duration::from_micros(now.saturating_sub(since(&score).unwrap_or(now)));
+        Some(Waiter::new(text(&client)?, waited))
+    };
+    clients.into_iter().zip(scores).filter_map(waiter).collect()
+}
+
+/// The answer to TIME, in microseconds.
+fn time_of(answer: &Result<Reply>) -> Option<u64> {
+    let Ok(Reply::List(parts)) = answer else { return None };
+    let number = |at: usize| text(parts.get(at)?)?.parse::<u64>().ok();
+    number(0)?.checked_mul(1_000_000)?.checked_add(number(1)?)
 }
 
 /// A string; `None` for anything else.

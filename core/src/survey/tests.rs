@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libdlock_testkit::Server;
 use serde_json::Value;
@@ -154,10 +154,15 @@ async fn waiters_are_told_in_the_order_of_the_queue() {
         let queued = || server.cmd(&["ZCARD", "dlock_queue:{l}"]).int() == number as i64 + 1;
         libdlock_testkit::eventually(Duration::from_secs(10), "it stands in the queue", queued);
     }
+    let began = Instant::now();
+    tokio::time::sleep(Duration::from_millis(20)).await;
     let waiters = clients[0].survey().waiters(Kind::Lock, "l", 10).await.unwrap();
+    assert!(waiters[1].waited >= began.elapsed().min(Duration::from_millis(20)), "{waiters:?}");
+    assert!(waiters[0].waited >= waiters[1].waited && waiters[0].waited < Duration::from_secs(20), "{waiters:?}");
+    let waiters: Vec<_> = waiters.into_iter().map(|waiter| waiter.client).collect();
     let ids: Vec<String> = clients[1..].iter().map(|client| client.survey().context.id().to_owned()).collect();
     assert_eq!(waiters, ids);
-    assert_eq!(clients[0].survey().waiters(Kind::Lock, "l", 1).await.unwrap(), ids[..1]);
+    assert_eq!(clients[0].survey().waiters(Kind::Lock, "l", 1).await.unwrap()[0].client, ids[0]);
     assert!(clients[0].survey().waiters(Kind::RateLimiter, "l", 1).await.unwrap().is_empty());
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
     held.release().await.unwrap();

@@ -4,6 +4,9 @@ use redis::Value;
 
 use crate::step::Reply;
 
+/// 2^53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// Converts by move: strings keep their buffers, and lists theirs where the standard library can collect in place.
 pub(super) fn reply(value: Value) -> Reply {
     match value {
@@ -12,6 +15,8 @@ pub(super) fn reply(value: Value) -> Reply {
         Value::BulkString(bytes) => Reply::Bytes(bytes),
         Value::SimpleString(text) => Reply::Bytes(text.into_bytes()),
         Value::VerbatimString { text, .. } => Reply::Bytes(text.into_bytes()),
+        // A score, where the protocol has doubles. Whole ones are exact up to there.
+        Value::Double(number) if number.fract() == 0.0 && number.abs() <= EXACT => Reply::Int(number as i64),
         Value::Array(items) => Reply::List(items.into_iter().map(reply).collect()),
         _ => Reply::Other,
     }
@@ -43,5 +48,7 @@ mod tests {
         assert!(
             matches!(reply(odd), Reply::List(items) if matches!(items[..], [Reply::Other, Reply::Other, Reply::Nil]))
         );
+        assert!(matches!(reply(Value::Double(1e300)), Reply::Other));
+        assert!(matches!(reply(Value::Double(1_795_200_000_000_001.0)), Reply::Int(1_795_200_000_000_001)));
     }
 }
