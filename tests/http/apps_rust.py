@@ -1,4 +1,4 @@
-"""The application of axum, as cargo builds it for development."""
+"""The application of axum, as cargo builds it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import os
 
 from apps import ROOT, App
 
-_PROGRAM = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "debug" / "axum-example"
+TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
 
-APPS = [App("axum", [str(_PROGRAM)], ["cargo", "build", "--quiet", "--locked", "--package", "axum-example"])]
+APPS = [App("axum", [f"{TARGET}/debug/axum-example"], ["cargo", "build", "--quiet", "--locked", "--package", "axum-example"])]
