@@ -42,6 +42,7 @@ SAID = {
     "counting-semaphore.md": ["one of two, left: 1\n", "drained 5\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
+    "operations-and-tests.md": ["invoice of 7 1"],
     "worker.md": ["as worker 0\n", "all are taken, try again in"],
 }
 
