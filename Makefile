@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 N ?= 2000
 MINUTES ?= 60
 .DEFAULT_GOAL := help
-.PHONY: help deps demo test check-long soak bench docs lint fmt dist
+.PHONY: help deps demo test check-long soak bench docs lint fmt dist dist-all
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## ?/  make \1\t/' | expand -t 20
@@ -46,6 +46,10 @@ fmt: ## format everything
 dist: ## the crate, the wheel, the npm packages, the jar, the C library as an archive, in build/dist
 	@scripts/deps.sh test
 	@scripts/dist.sh
+
+dist-all: ## the packages of all platforms, in build/dist-all: an hour the first time
+	@scripts/deps.sh dist
+	@python3 scripts/dist/all.py
 
 # `make install PREFIX=...`: C library, headers, pkg-config file and CMake package.
 -include ffi-c/install.mk

@@ -24,6 +24,7 @@ import options_python
 import options_rust
 import package_node
 import package_python
+import platforms
 import primitives_docs
 import primitives_rust
 import records_c
@@ -47,7 +48,7 @@ def parts() -> list[Part]:
     """Everything that is written."""
     return [
         part
-        for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, wire, scalars, *NATIVES, *PRIMITIVES)
+        for facts in (*OPTIONS, *ERRORS, *RECORDS, losses, platforms, wire, scalars, *NATIVES, *PRIMITIVES)
         for part in facts.parts()
     ]
 

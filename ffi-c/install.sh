@@ -5,7 +5,7 @@
 #   ffi-c/install.sh --uninstall PREFIX   removes what an install put there, and the folders of its own
 # DESTDIR is put before every path, for packagers; LIBDIR and INCLUDEDIR default to PREFIX/lib and PREFIX/include. What is
 # installed below PREFIX may be moved together. Line tables are left out (libdlock.so is a sixth of its size without) unless
-# KEEP_DEBUG=1.
+# KEEP_DEBUG=1. For another platform than this one: STRIP and OBJCOPY name tools that know it, DLOCK a command that runs here.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -eq 2 ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
@@ -22,7 +22,7 @@ to_zsh=${DESTDIR:-}$prefix/share/zsh/site-functions/_dlock
 to_fish=${DESTDIR:-}$prefix/share/fish/vendor_completions.d/dlock.fish
 
 if [ "$1" = --uninstall ]; then
-    rm -f -- "$to_lib"/libdlock.so "$to_lib"/libdlock.so.* "$to_lib"/libdlock.a "$to_lib"/pkgconfig/dlock{,-static}.pc
+    rm -f -- "$to_lib"/libdlock.so "$to_lib"/libdlock.so.* "$to_lib"/libdlock{,.*}.dylib "$to_lib"/libdlock.a "$to_lib"/pkgconfig/dlock{,-static}.pc
     rm -f -- "$to_include/dlock.h" "$to_include/dlock.hpp"
     rm -rf -- "$to_lib/cmake/dlock" "$to_include/dlock" "$to_share"
     rm -f -- "$to_command" "$to_bash" "$to_zsh" "$to_fish"
@@ -36,14 +36,32 @@ version=$(sed -n '/^\[workspace.package\]/,/^\[/s/^version = "\(.*\)"/\1/p' "$he
 abi=$(sed -n 's/^#define DLOCK_ABI_VERSION //p' "$here/../include/dlock.h")
 
 install -d "$to_lib/pkgconfig" "$to_lib/cmake/dlock" "$to_include/dlock" "$to_share"
-install -m 755 "$built/libdlock.so" "$to_lib/libdlock.so.$version"
-ln -sf "libdlock.so.$version" "$to_lib/libdlock.so.$abi"
-ln -sf "libdlock.so.$abi" "$to_lib/libdlock.so"
+strip=${STRIP:-strip}
+if [ -e "$built/libdlock.dylib" ]; then # macOS
+    shared=libdlock.$version.dylib
+    names=("libdlock.$abi.dylib" libdlock.dylib)
+    soname=@rpath/libdlock.$abi.dylib
+    # What programs link beside libdlock.a.
+    static="-framework Security -framework CoreFoundation -liconv"
+    static_cmake="Threads::Threads;-framework Security;-framework CoreFoundation;iconv"
+    bitcode=(--remove-section=__LLVM,__bitcode --remove-section=__LLVM,__cmdline)
+    install -m 755 "$built/libdlock.dylib" "$to_lib/$shared"
+else
+    shared=libdlock.so.$version
+    names=("libdlock.so.$abi" libdlock.so)
+    soname=libdlock.so.$abi
+    static="-lpthread -ldl -lm -lrt -lgcc_s"
+    static_cmake="Threads::Threads;dl;m;rt;gcc_s"
+    bitcode=(--remove-section=.llvmbc --remove-section=.llvmcmd)
+    install -m 755 "$built/libdlock.so" "$to_lib/$shared"
+fi
+ln -sf "$shared" "$to_lib/${names[0]}"
+ln -sf "${names[0]}" "$to_lib/${names[1]}"
 install -m 644 "$built/libdlock.a" "$to_lib/libdlock.a"
 # The LLVM bitcode in rustc's objects is of no use to a linker that is not rustc's, and tools that look at it fail.
-objcopy --remove-section=.llvmbc --remove-section=.llvmcmd "$to_lib/libdlock.a"
+"${OBJCOPY:-objcopy}" "${bitcode[@]}" "$to_lib/libdlock.a"
 if [ -z "${KEEP_DEBUG:-}" ]; then
-    strip --strip-debug "$to_lib/libdlock.so.$version" "$to_lib/libdlock.a"
+    "$strip" --strip-debug "$to_lib/$shared" "$to_lib/libdlock.a"
 fi
 install -m 644 "$here/../include/dlock.h" "$here/../include/dlock.hpp" "$to_include/"
 install -m 644 "$here/../include/dlock/"*.hpp "$to_include/dlock/"
@@ -66,7 +84,8 @@ fill() {
         -e "s|@LIBDIR@|$(literally "$(seen_from "$quote" "$from" "$folder" "$libdir")")|g" \
         -e "s|@INCLUDEDIR@|$(literally "$(seen_from "$quote" "$from" "$folder" "$includedir")")|g" \
         -e "s|@CMAKEDIR@|$(literally "$(quote_cmake "$libdir/cmake/dlock")")|g" \
-        -e "s|@VERSION@|$version|g; s|@ABI@|$abi|g" "$here/package/$1.in" >"$2/$1"
+        -e "s|@SHARED@|$shared|g; s|@SONAME@|$soname|g; s|@STATIC@|$static|g; s|@STATIC_CMAKE@|$static_cmake|g" \
+        -e "s|@VERSION@|$version|g" "$here/package/$1.in" >"$2/$1"
 }
 for package in dlock dlock-static; do
     # shellcheck disable=SC2016 # a variable of pkg-config
@@ -78,9 +97,9 @@ fill dlock-config-version.cmake "$to_lib/cmake/dlock" quote_cmake '' ''
 
 if [ -x "$built/dlock" ]; then
     install -D -m 755 "$built/dlock" "$to_command"
-    [ -n "${KEEP_DEBUG:-}" ] || strip "$to_command"
+    [ -n "${KEEP_DEBUG:-}" ] || "$strip" "$to_command"
     for completion in "bash $to_bash" "zsh $to_zsh" "fish $to_fish"; do
         install -d "$(dirname -- "${completion#* }")"
-        "$built/dlock" completion "${completion%% *}" >"${completion#* }"
+        "${DLOCK:-$built/dlock}" completion "${completion%% *}" >"${completion#* }"
     done
 fi

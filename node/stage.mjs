@@ -1,35 +1,44 @@
-// Writes the package.json of both packages into a folder: node/stage.mjs FOLDER
+// Writes the package.json of libdlock and of the package of a platform into a folder: node/stage.mjs FOLDER [PLATFORM]
+// Without a name the platform is this machine's.
 // The version is Cargo.toml's, one for the whole of libdlock. The platform packages are named here and not in
 // node/package.json, because package-lock.json could not name what is not published yet.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-const PLATFORMS = ["linux-x64-gnu", "linux-arm64-gnu"];
+const { platforms } = JSON.parse(readFileSync("../api/platforms.json", "utf8"));
 
-const [folder] = process.argv.slice(2);
+const [folder, named] = process.argv.slice(2);
 const main = JSON.parse(readFileSync("package.json", "utf8"));
 // For those who work on it, not for those who use it.
 delete main["//"];
 delete main.devDependencies;
 const [, version] = /\[workspace\.package\]\nversion = "(.*)"/.exec(readFileSync("../Cargo.toml", "utf8"));
-const optionalDependencies = Object.fromEntries(PLATFORMS.map((name) => [`libdlock-${name}`, version]));
+const optionalDependencies = Object.fromEntries(platforms.map(({ name }) => [`libdlock-${name}`, version]));
 write("libdlock", { ...main, version, optionalDependencies });
 
-const here = `${process.platform}-${process.arch}-gnu`;
-if (!PLATFORMS.includes(here)) throw new Error(`libdlock is not built for ${here}`);
+const here = named ?? hostName();
+const platform = platforms.find(({ name }) => name === here);
+if (!platform) throw new Error(`libdlock is not built for ${here}`);
 write(`libdlock-${here}`, {
   name: `libdlock-${here}`,
   version,
   description: `The native library of libdlock, and the command dlock, for ${here}`,
   license: main.license,
   engines: main.engines,
-  os: [process.platform],
-  cpu: [process.arch],
-  libc: ["glibc"],
+  repository: main.repository,
+  os: [platform.os],
+  cpu: [platform.cpu],
+  ...(platform.libc && { libc: [platform.libc] }),
   main: "dlock.node",
   files: ["dlock.node", "bin/dlock", "LICENSE-*"],
 });
+
+function hostName() {
+  const isGnu = process.report.getReport().header.glibcVersionRuntime !== undefined;
+  const libc = process.platform !== "linux" ? "" : isGnu ? "-gnu" : "-musl";
+  return `${process.platform}-${process.arch}${libc}`;
+}
 
 function write(name, content) {
   mkdirSync(join(folder, name), { recursive: true });

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks what has to be here, installs what can be. Quick and silent when everything is there.
-#   scripts/deps.sh [demo|test|bench]     what for (test); a demo needs fewer tools
+#   scripts/deps.sh [demo|test|bench|dist]     what for (test); a demo needs fewer tools
 set -euo pipefail
 purpose=${1:-test}
 
@@ -56,6 +56,11 @@ test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cma
     # Headers for the examples with event loops; no command shows that they are there.
     [ -e /usr/include/uv.h ] || packages+=(libuv1-dev)
     [ -e /usr/include/asio.hpp ] || packages+=(libasio-dev)
+    ;;
+dist)
+    tools+=" llvm-strip:llvm qemu-aarch64:qemu-user"
+    [ -d /usr/aarch64-linux-gnu/lib ] || packages+=(libc6-arm64-cross)
+    [ -e /lib/ld-musl-x86_64.so.1 ] || packages+=(musl)
     ;;
 esac
 # A server that is there needs no other.

@@ -3,5 +3,8 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     // A JVM that collects the class loader unloads the library: that must not pull the code away under the runtime's thread.
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // macOS has no such flag.
+    if std::env::var("CARGO_CFG_TARGET_VENDOR").as_deref() != Ok("apple") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    }
 }

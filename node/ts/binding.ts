@@ -5,33 +5,36 @@ import { createRequire } from "node:module";
 
 import { here } from "./here.js";
 import type { Binding } from "./native.js";
-
-// What is built. Which of them is installed npm decides, by each package's `os`, `cpu` and `libc`.
-const SUPPORTED = ["linux-x64-gnu", "linux-arm64-gnu"];
+import { PLATFORMS } from "./platforms.js";
 
 export const binding = load();
 
 function load(): Binding {
   const { platform, arch } = process;
-  const target = platform === "linux" ? `linux-${arch}-gnu` : `${platform}-${arch}`;
-  const packageName = `libdlock-${target}`;
+  // Which one is installed npm decides, by each package's `os`, `cpu` and `libc`. A tree for several platforms has more than one.
+  const [first, second] = platform === "linux" ? [`linux-${arch}-gnu`, `linux-${arch}-musl`] : [`${platform}-${arch}`];
   let failure: unknown;
-  for (const from of [here, process.argv[1]]) {
-    if (from === undefined) continue;
-    try {
-      return createRequire(from)(packageName) as Binding;
-    } catch (cause) {
-      failure ??= cause;
-      if (!isMissing(cause, packageName)) break;
+  for (const target of [first, second]) {
+    for (const from of [here, process.argv[1]]) {
+      if (from === undefined || target === undefined) continue;
+      const packageName = `libdlock-${target}`;
+      try {
+        return createRequire(from)(packageName) as Binding;
+      } catch (cause) {
+        // Of a library that is there and does not load more can be said than of one that is missing.
+        if (failure === undefined || !isMissing(cause, packageName)) failure = cause;
+        if (!isMissing(cause, packageName)) break;
+      }
     }
   }
-  throw new Error(explain(failure, `${platform} ${arch}`, target, packageName), { cause: failure });
+  const target = second !== undefined && usesMusl() ? second : first;
+  throw new Error(explain(failure, `${platform} ${arch}`, target), { cause: failure });
 }
 
-function explain(cause: unknown, here: string, target: string, packageName: string): string {
-  if (!SUPPORTED.includes(target) || usesMusl()) {
-    const libc = usesMusl() ? " with musl" : "";
-    return `libdlock has no native library for ${here}${libc}. It is built for ${SUPPORTED.join(" and ")}.`;
+function explain(cause: unknown, here: string, target: string): string {
+  const packageName = `libdlock-${target}`;
+  if (!PLATFORMS.includes(target)) {
+    return `libdlock has no native library for ${here}. It is built for ${PLATFORMS.join(", ")}.`;
   }
   if (!isMissing(cause, packageName)) {
     return `libdlock's native library for ${here} (package ${packageName}) does not load: ${String(cause)}`;

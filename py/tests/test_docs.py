@@ -40,6 +40,7 @@ SAID = {
     ],
     "id-generator.md": ["blocks of 5000\n"],
     "counting-semaphore.md": ["one of two, left: 1\n", "drained 5\n"],
+    "frameworks.md": ['200 "orders";r=9;t=6\n', "to 42 mail 1\nrefused, again in 30 s\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
     "operations-and-tests.md": ["invoice of 7 1"],

@@ -73,7 +73,7 @@ pub use self::queue_jobs::{
 };
 pub use self::rw_lock::{
     RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,
-    rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release,
+    rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release, rw_lock_steal,
 };
 pub use self::semaphore::{
     semaphore_acquire, semaphore_extend, semaphore_has_later, semaphore_held, semaphore_hold_count, semaphore_holds_of,

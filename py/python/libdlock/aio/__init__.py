@@ -35,6 +35,7 @@ from .._errors import (
 )
 from .._hold import Inspection
 from .._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
+from .._limited import RateLimited
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
@@ -128,6 +129,7 @@ __all__ = [
     "QueueFull",
     "QueueStats",
     "Rate",
+    "RateLimited",
     "RateLimiter",
     "RwHeld",
     "RwLock",

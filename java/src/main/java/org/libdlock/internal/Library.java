@@ -2,11 +2,14 @@ package org.libdlock.internal;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,7 +35,8 @@ public final class Library {
             return;
         }
         if (failure == null) {
-            failure = tryToLoad(platform(System.getProperty("os.name", "?"), System.getProperty("os.arch", "?")));
+            String os = System.getProperty("os.name", "?");
+            failure = tryToLoad(platform(os, System.getProperty("os.arch", "?"), usesMusl()));
         }
         if (failure != null) {
             throw new UnsatisfiedLinkError(failure);
@@ -40,9 +44,10 @@ public final class Library {
         loaded = true;
     }
 
-    /** Operating system and processor, as the folders in the jar are called. */
-    static String platform(String os, String arch) {
-        String system = os.toLowerCase(Locale.ROOT).replace(" ", "");
+    /** Operating system, C library and processor, as the folders in the jar are called. */
+    static String platform(String os, String arch, boolean usesMusl) {
+        String name = os.toLowerCase(Locale.ROOT).replace(" ", "");
+        String system = name.startsWith("mac") ? "macos" : usesMusl ? name + "-musl" : name;
         String processor =
                 switch (arch.toLowerCase(Locale.ROOT)) {
                     case "amd64", "x86_64" -> "x86_64";
@@ -50,6 +55,15 @@ public final class Library {
                     default -> arch.toLowerCase(Locale.ROOT);
                 };
         return system + "-" + processor;
+    }
+
+    /** Whether this JVM itself is linked with musl, as on Alpine: of the libraries that it has loaded one is musl's loader. */
+    private static boolean usesMusl() {
+        try (Stream<String> mapped = Files.lines(Path.of("/proc/self/maps"), StandardCharsets.ISO_8859_1)) {
+            return mapped.anyMatch(line -> line.contains("/ld-musl-"));
+        } catch (IOException | UncheckedIOException | SecurityException notLinux) {
+            return false;
+        }
     }
 
     /** Beside our package, wherever that was moved to; or where it was built, when only the classes have been moved. */
@@ -65,19 +79,21 @@ public final class Library {
 
     /** Null, or why not. */
     private static @Nullable String tryToLoad(String platform) {
-        String file = "/native/" + platform + "/libdlock_jni.so";
+        String suffix = platform.startsWith("macos") ? ".dylib" : ".so";
+        String file = "/native/" + platform + "/libdlock_jni" + suffix;
         String given = System.getProperty(FOLDER);
         String folder = given == null ? System.getProperty("java.io.tmpdir", "/tmp") : given;
         try (InputStream library = find(file)) {
             if (library == null) {
-                return "libdlock's jar has no native library for " + platform + ", which is what this JVM runs on";
+                return "libdlock's jar has no native library for " + platform + ", which is what this JVM runs on;"
+                        + " there are some for Linux and macOS on x86-64 and arm64";
             }
-            Path copy = Files.createTempFile(Path.of(folder), "libdlock-", ".so");
+            Path copy = Files.createTempFile(Path.of(folder), "libdlock-", suffix);
             try {
                 Files.copy(library, copy, StandardCopyOption.REPLACE_EXISTING);
                 System.load(copy.toAbsolutePath().toString());
             } finally {
-                // Linux keeps what is loaded; nothing is left behind, not even by a JVM that is killed.
+                // The system keeps what is loaded; nothing is left behind, not even by a JVM that is killed.
                 Files.deleteIfExists(copy);
             }
             return null;

@@ -1,0 +1,111 @@
+"""Runs a short program with the packages of a platform, where this machine can: its own, musl's, and arm64 by qemu-user."""
+
+from __future__ import annotations
+
+import platform as machine
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from platforms import ROOT, Platform
+
+HERE = Path(__file__).resolve().parent
+ZIG = ROOT / "build/dist-tools/bin/python"
+#: Where Debian's libc6-arm64-cross has the loader and the C library.
+ARM64_ROOT = Path("/usr/aarch64-linux-gnu")
+MUSL_LOADER = Path("/lib/ld-musl-x86_64.so.1")
+
+PYTHON = """
+import libdlock
+with libdlock.connect("memory://") as client, client.lock("job", lease=5) as held:
+    assert held.valid and client.rate_limiter("api", rate=1, per=60).try_acquire()
+print("ok")
+"""
+
+
+def runner(each: Platform) -> list[str] | None:
+    """What programs of the platform are started with; `None` where they cannot be."""
+    if each.is_apple or machine.machine() != "x86_64":
+        return None
+    if each.cpu == "arm64":
+        here = each.libc == "glibc" and shutil.which("qemu-aarch64") and ARM64_ROOT.exists()
+        return ["qemu-aarch64", "-L", str(ARM64_ROOT)] if here else None
+    return [] if each.libc == "glibc" or MUSL_LOADER.exists() else None
+
+
+def run(name: str, command: list[str | Path], wants: str = "ok") -> list[str]:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return [f"{name}: {error}"]
+    if done.returncode != 0 or wants not in done.stdout:
+        return [f"{name} ended with {done.returncode}: {done.stdout}{done.stderr}"]
+    return []
+
+
+def in_c(each: Platform, work: Path, prefix: list[str]) -> list[str]:
+    """With the shared library of the archive, and with the static one."""
+    root = next((work / "archive").iterdir()) / "usr/local"
+    target = f"{each.triple.split('-')[0]}-linux-{'gnu.2.17' if each.libc == 'glibc' else 'musl'}"
+    problems = []
+    shared = [f"-L{root / 'lib'}", "-ldlock", f"-Wl,-rpath,{root / 'lib'}"]
+    static = [str(root / "lib/libdlock.a"), "-lpthread", "-ldl", "-lm", "-lrt", "-lunwind"]
+    for kind, flags in (("shared", shared), ("static", static)):
+        program = work / f"smoke-{kind}"
+        dynamic = ["-dynamic"] if each.libc == "musl" and kind == "shared" else []
+        compile_ = [ZIG, "-m", "ziglang", "cc", "-target", target, *dynamic, f"-I{root / 'include'}", HERE / "smoke.c", "-o", program, *flags]
+        made = subprocess.run(compile_, capture_output=True, text=True)
+        if made.returncode != 0:
+            problems.append(f"a program with the {kind} library is not linked: {made.stderr}")
+        else:
+            problems += run(f"a program with the {kind} library", [*prefix, program])
+    return problems
+
+
+def platform(each: Platform, work: Path, packages: list[Path], jni: Path) -> list[str]:
+    """What does not work; says what was run."""
+    prefix = runner(each)
+    if prefix is None:
+        print(f"{each.name}: nothing is run, there is no way to here", flush=True)
+        return []
+    problems = in_c(each, work, prefix)
+    problems += run("the command", [*prefix, next((work / "archive").rglob("bin/dlock")), "--version"], "dlock ")
+    ran = "the C library, shared and static, and the command"
+    if each.name == "linux-x64-gnu":
+        _, wheel, addon = packages
+        problems += with_pip(work, wheel) + with_npm(work, addon)
+        ran += ", the wheel and the npm package"
+    print(f"{each.name}: ran {ran}", flush=True)
+    return problems
+
+
+def with_pip(work: Path, wheel: Path) -> list[str]:
+    """The wheel as pip takes it."""
+    venv = work / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    install = [venv / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel]
+    done = subprocess.run(install, capture_output=True, text=True)
+    if done.returncode != 0:
+        return [f"pip refuses the wheel: {done.stderr}"]
+    return run("the wheel", [venv / "bin/python", "-c", PYTHON]) + run("its command", [venv / "bin/dlock", "--version"], "dlock ")
+
+
+def with_npm(work: Path, addon: Path) -> list[str]:
+    """The packages as npm takes them, with an addon of another libc beside the right one, as in a tree for several platforms."""
+    app = work / "app"
+    app.mkdir()
+    (app / "package.json").write_text('{"private": true, "type": "module"}')
+    main = next(addon.parent.glob("libdlock-[0-9]*.tgz"))
+    install = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--silent", main, addon]
+    done = subprocess.run(install, cwd=app, capture_output=True, text=True)
+    if done.returncode != 0:
+        return [f"npm refuses the packages: {done.stderr}"]
+    (app / "smoke.mjs").write_text(
+        'import { connect } from "libdlock";\n'
+        'const client = await connect("memory://");\n'
+        'const held = await client.lock("job").acquire();\n'
+        "await held.release();\nawait client.close();\n"
+        'console.log("ok");\n'
+    )
+    return run("the npm packages", ["node", app / "smoke.mjs"]) + run("their command", [app / "node_modules/.bin/dlock", "--version"], "dlock ")
