@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from math import inf
 
 from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.utils import floatToGoString
 
 from ._metrics import GAUGES, WHAT, Counts, Seen, Sources, upper_bounds
 
@@ -87,7 +87,10 @@ def _histogram(name: str, what: str, field: str, labels: list[str], seen: list[S
     family = HistogramMetricFamily(name, what, labels=labels)
     for each in seen:
         if (times := each.get(field)) is not None:
-            buckets = [(floatToGoString(bound), count) for bound, count in upper_bounds(times)]
+            # As Go writes them, and with it all exporters of Prometheus.
+            buckets = [
+                ("+Inf" if bound == inf else repr(bound), count) for bound, count in upper_bounds(times)
+            ]
             family.add_metric(_labels(each), buckets, times.sum)
     return family
 
