@@ -43,7 +43,11 @@ SAID = {
     "frameworks.md": ['200 "orders";r=9;t=6\n', "to 42 mail 1\nrefused, again in 30 s\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
-    "operations-and-tests.md": ["invoice of 7 1"],
+    "operations-and-tests.md": [
+        "invoice of 7 1",
+        'dlock_client_held{client="orders",kind="lock"} 1.0\n',
+        "no time has passed but 37",
+    ],
     "worker.md": ["as worker 0\n", "all are taken, try again in"],
 }
 
