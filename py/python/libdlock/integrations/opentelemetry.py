@@ -6,8 +6,8 @@ before or after the program has set its meter provider. The instruments are obse
 exports, and between exports they cost nothing.
 
 There is no observable histogram in OpenTelemetry, and to record each time in an ordinary one would cost Python's part of
-each call. So three counters take its place: `.count`, `.sum`, and `.bucket` with the attribute `le`, which count as Prometheus's
-histograms do.
+each call. So three counters take its place: `.count`, `.sum`, and `.bucket` with the attribute `le`, which count as the
+histograms of Prometheus do.
 """
 
 from __future__ import annotations
