@@ -25,7 +25,12 @@ def examples(page: str) -> list[str]:
 FIRST = examples(GUIDE)[0]
 #: What the examples of each page say, among other things.
 SAID = {
-    "README.md": [" s; retry: True\n", "stopped: expired\n", "1 acquired, 0 waited, 99 of 100 within 0.0"],
+    "README.md": [
+        " s; retry: True\n",
+        "stopped: expired\n",
+        "gave up: True\n",
+        "1 acquired, 0 waited, 99 of 100 within 0.0",
+    ],
     "lock.md": ["stop everything: expired", "processes in the queue: 0\n"],
     "semaphore.md": ["one of at most ten at a time\n", "7 of 8\n"],
     "rw-lock.md": ["many look at the same time\n", "one changes it, with token", "nobody writes now\n"],

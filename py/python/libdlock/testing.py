@@ -26,7 +26,7 @@ from ._convert import Seconds, milliseconds, utf8
 from ._opened import OpenedClient
 from ._options import texts_of
 from .aio._client import Connecting
-from .aio._port import running_port
+from .aio._port import needs_asyncio, running_port
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -104,6 +104,7 @@ class ManualClock:
 
     async def run_async(self, call: Coroutine[Any, Any, _R], step: Seconds = 0.1) -> _R:
         """As `run`, of a coroutine, such as `lock.acquire(timeout=5)`, in a task of its own."""
+        needs_asyncio("run_async", "Start the call in a nursery and move the clock by `advance` there")
         before = self._waiting()
         task = asyncio.ensure_future(call)
         try:
