@@ -28,8 +28,8 @@ record Guard(Client client, String name) {
         if (least.isZero() || least.isNegative()) {
             return client.lock(name).isLocked() ? Optional.empty() : Optional.of(Hold.NONE);
         }
-        DistributedLock lock = client.lock(
-                name, LockOptions.defaults().lease(LibdlockLockProvider.atLeastTheShortest(least)));
+        DistributedLock lock =
+                client.lock(name, LockOptions.defaults().lease(LibdlockLockProvider.atLeastTheShortest(least)));
         LockHandle handle = lock.tryAcquire();
         if (handle == null) {
             return Optional.empty();

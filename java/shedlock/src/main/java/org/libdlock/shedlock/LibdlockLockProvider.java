@@ -94,8 +94,9 @@ public class LibdlockLockProvider implements ExtensibleLockProvider {
     static Duration lease(LockConfiguration configuration) {
         Duration most = configuration.getLockAtMostFor();
         if (most.compareTo(LONGEST_LEASE) > 0) {
-            throw new IllegalArgumentException("lockAtMostFor " + most + " of the task \"" + configuration.getName()
-                    + "\" is out of range (at most 24 h); for a longer task use a KeepAliveLockProvider with a shorter one");
+            throw new IllegalArgumentException(
+                    "lockAtMostFor " + most + " of the task \"" + configuration.getName()
+                            + "\" is out of range (at most 24 h); for a longer task use a KeepAliveLockProvider with a shorter one");
         }
         return atLeastTheShortest(most);
     }

@@ -115,8 +115,7 @@ class ContractTest extends WithProvider {
     void aLockCannotBeExtendedTwice() {
         SimpleLock lock = locked(Duration.ofSeconds(10), Duration.ZERO);
         assertThat(lock.extend(Duration.ofSeconds(10), Duration.ofSeconds(9))).isPresent();
-        assertThatIllegalStateException()
-                .isThrownBy(() -> lock.extend(Duration.ofSeconds(10), Duration.ofSeconds(9)));
+        assertThatIllegalStateException().isThrownBy(() -> lock.extend(Duration.ofSeconds(10), Duration.ofSeconds(9)));
     }
 
     @Test
@@ -147,8 +146,7 @@ class ContractTest extends WithProvider {
             for (int i = 0; i < threads; i++) {
                 int counter = i % 2;
                 int turns = i == 0 ? times / 5 : times;
-                LockConfiguration configuration =
-                        configuration(name + "-" + counter, Duration.ofMinutes(5), atLeast);
+                LockConfiguration configuration = configuration(name + "-" + counter, Duration.ofMinutes(5), atLeast);
                 tasks.add(() -> count(counters, counter, turns, configuration));
             }
             for (Future<Boolean> task : executor.invokeAll(tasks, 60, TimeUnit.SECONDS)) {

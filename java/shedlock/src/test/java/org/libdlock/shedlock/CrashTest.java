@@ -99,7 +99,8 @@ class CrashTest extends WithProvider {
     void moreThanADayIsRefusedWithWhatIsAllowed() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> locked(Duration.ofHours(25), Duration.ZERO))
-                .withMessageContaining("lockAtMostFor PT25H of the task \"" + name + "\" is out of range (at most 24 h)");
+                .withMessageContaining(
+                        "lockAtMostFor PT25H of the task \"" + name + "\" is out of range (at most 24 h)");
         assertThat(isLocked()).isFalse();
     }
 
@@ -116,8 +117,7 @@ class CrashTest extends WithProvider {
     @Test
     void aServerThatIsAwayIsNoFreeLock() {
         try (RedisServer own = new RedisServer();
-                Client lonely =
-                        Dlock.connect(own.url(), Options.defaults().operationTimeout(Duration.ofMillis(500)))) {
+                Client lonely = Dlock.connect(own.url(), Options.defaults().operationTimeout(Duration.ofMillis(500)))) {
             own.kill();
             assertThatThrownBy(() -> new LibdlockLockProvider(lonely)
                             .lock(configuration(Duration.ofMinutes(1), Duration.ofSeconds(1))))

@@ -66,8 +66,7 @@ class SchedulerLockTest extends WithProvider {
     @Test
     void twoApplicationsShareTheirTasks() {
         try (AnnotationConfigApplicationContext first = new AnnotationConfigApplicationContext(Application.class);
-                AnnotationConfigApplicationContext second =
-                        new AnnotationConfigApplicationContext(Application.class)) {
+                AnnotationConfigApplicationContext second = new AnnotationConfigApplicationContext(Application.class)) {
             assertThat(first.getBean(Client.class)).isNotSameAs(second.getBean(Client.class));
             Eventually.holds("tasks run", () -> RUNS.get() >= 50);
         }

@@ -1,4 +1,4 @@
-package org.libdlock.spring.integration;
+package org.libdlock.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -35,8 +35,7 @@ class SharingTest extends WithRegistry {
     @EnableIntegration
     static class Application {}
 
-    private AggregatingMessageHandler aggregator(
-            BeanFactory beans, SimpleMessageStore store, QueueChannel output) {
+    private AggregatingMessageHandler aggregator(BeanFactory beans, SimpleMessageStore store, QueueChannel output) {
         AggregatingMessageHandler aggregator =
                 new AggregatingMessageHandler(new DefaultAggregatingMessageGroupProcessor(), store);
         aggregator.setLockRegistry(registry());

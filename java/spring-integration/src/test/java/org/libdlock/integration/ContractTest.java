@@ -1,4 +1,4 @@
-package org.libdlock.spring.integration;
+package org.libdlock.integration;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -156,8 +156,7 @@ class ContractTest extends WithRegistry {
         secondGetsItAfterFirst(registry().obtain("foo"), registry().obtain("foo"));
     }
 
-    private static void secondGetsItAfterFirst(Lock first, @Nullable Lock other)
-            throws Exception {
+    private static void secondGetsItAfterFirst(Lock first, @Nullable Lock other) throws Exception {
         Lock second = other == null ? first : other;
         first.lock();
         CountDownLatch started = new CountDownLatch(1);

@@ -1,4 +1,4 @@
-package org.libdlock.spring.integration;
+package org.libdlock.integration;
 
 import java.time.Duration;
 import java.util.ArrayList;
