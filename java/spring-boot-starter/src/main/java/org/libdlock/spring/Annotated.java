@@ -10,7 +10,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
 import java.util.function.UnaryOperator;
-import java.util.stream.Collectors;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.convert.DurationStyle;
@@ -37,21 +36,13 @@ final class Annotated {
         this.placeholders = placeholders;
     }
 
-    /** The class and the method with its parameters, as an error calls it. */
-    static String name(Method method) {
-        return Arrays.stream(method.getParameterTypes())
-                .map(Class::getSimpleName)
-                .collect(Collectors.joining(
-                        ", ", method.getDeclaringClass().getSimpleName() + "." + method.getName() + "(", ")"));
-    }
-
     /** An attribute, as an error calls it. */
     private String where(String attribute) {
-        return attribute + " of " + annotation + " on " + name(method);
+        return attribute + " of " + annotation + " on " + Expression.nameOf(method);
     }
 
     LibdlockConfigurationException wrong(String what, String action) {
-        return new LibdlockConfigurationException(annotation + " on " + name(method) + " " + what, action);
+        return new LibdlockConfigurationException(annotation + " on " + Expression.nameOf(method) + " " + what, action);
     }
 
     String nonEmpty(String attribute, String value) {

@@ -1,8 +1,11 @@
 package org.libdlock.spring;
 
+import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
@@ -52,6 +55,19 @@ public final class Expression {
             }
         }
         return new Expression(where, parsed);
+    }
+
+    /**
+     * The class and the method with the types of its parameters, as an error calls it.
+     *
+     * @param method with an annotation
+     * @return such as {@code Shop.sell(long)}
+     */
+    public static String nameOf(Method method) {
+        return Arrays.stream(method.getParameterTypes())
+                .map(Class::getSimpleName)
+                .collect(Collectors.joining(
+                        ", ", method.getDeclaringClass().getSimpleName() + "." + method.getName() + "(", ")"));
     }
 
     private static List<String> variablesOf(SpelNode node, List<String> found) {
