@@ -17,7 +17,6 @@ import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.KotlinDetector;
 import org.springframework.core.ParameterNameDiscoverer;
-import org.springframework.core.ReactiveAdapter;
 import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.expression.BeanResolver;
 import org.springframework.expression.EvaluationContext;
@@ -129,15 +128,23 @@ final class Annotated {
 
     /** Refuses methods whose work goes on after they have returned, in a way that nobody here can see the end of. */
     void checkReturnType() {
-        Class<?> type = method.getReturnType();
-        ReactiveAdapter adapter = ReactiveAdapterRegistry.getSharedInstance().getAdapter(type);
-        boolean isReactive = adapter != null || Flow.Publisher.class.isAssignableFrom(type);
-        if (!returnsStage() && (isReactive || Future.class.isAssignableFrom(type))
-                || KotlinDetector.isSuspendingFunction(method)) {
-            String what = KotlinDetector.isSuspendingFunction(method) ? "suspends" : "returns " + type.getName();
+        boolean isSuspending = KotlinDetector.isSuspendingFunction(method);
+        if (isSuspending || isUnseen(method.getReturnType())) {
+            String what = isSuspending
+                    ? "suspends"
+                    : "returns " + method.getReturnType().getName();
             throw wrong(
                     "is not possible: the method " + what + ", and when that ends is not known",
                     "Return a value, or a CompletableFuture; or acquire the lock in the method, with lockAsync().");
         }
+    }
+
+    private boolean isUnseen(Class<?> type) {
+        if (returnsStage()) {
+            return false;
+        }
+        return Future.class.isAssignableFrom(type)
+                || Flow.Publisher.class.isAssignableFrom(type)
+                || ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
     }
 }

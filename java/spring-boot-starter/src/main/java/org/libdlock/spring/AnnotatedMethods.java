@@ -11,11 +11,11 @@ import java.util.function.BiPredicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.core.MethodClassKey;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
-import org.springframework.aop.support.AopUtils;
 
 /** Which methods have annotations of this package, and what those say; read once for each method. */
 final class AnnotatedMethods {
@@ -75,13 +75,14 @@ final class AnnotatedMethods {
         Locked locked = AnnotatedElementUtils.findMergedAnnotation(method, Locked.class);
         List<RateLimitedMethod> limits = new ArrayList<>();
         if (!isHandler.test(type, method)) {
-            for (RateLimited limited :
-                    AnnotatedElementUtils.findMergedRepeatableAnnotations(method, RateLimited.class, RateLimits.class)) {
+            for (RateLimited limited : AnnotatedElementUtils.findMergedRepeatableAnnotations(
+                    method, RateLimited.class, RateLimits.class)) {
                 limits.add(new RateLimitedMethod(method, limited, placeholders));
             }
         }
         return locked == null && limits.isEmpty()
                 ? NOTHING
-                : new Found(List.copyOf(limits), locked == null ? null : new LockedMethod(method, locked, placeholders));
+                : new Found(
+                        List.copyOf(limits), locked == null ? null : new LockedMethod(method, locked, placeholders));
     }
 }

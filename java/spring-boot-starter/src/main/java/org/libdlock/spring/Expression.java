@@ -38,6 +38,9 @@ public final class Expression {
      */
     public static Expression parse(String where, String text, @Nullable Set<String> variables) {
         String what = where + " is \"" + text + "\", ";
+        if (text.isBlank()) {
+            throw new LibdlockConfigurationException(where + " is empty", "Write an expression.");
+        }
         SpelExpression parsed;
         try {
             parsed = PARSER.parseRaw(text);

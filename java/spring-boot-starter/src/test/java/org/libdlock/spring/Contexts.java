@@ -13,7 +13,8 @@ public final class Contexts {
 
     /** With a real server. */
     public static ApplicationContextRunner withServer() {
-        return withoutUrl().withPropertyValues("libdlock.url=" + RedisServer.shared().url());
+        return withoutUrl()
+                .withPropertyValues("libdlock.url=" + RedisServer.shared().url());
     }
 
     /** With nothing set. */

@@ -25,11 +25,14 @@ class LockedTest {
         @Autowired
         private Client client;
 
-        final String prefix = "own";
+        public String getPrefix() {
+            return "own";
+        }
 
         /** Whether the lock of this name is held by this thread, and by nobody else in the cluster otherwise. */
         private String held(String name) {
-            return name + " " + client.lock(name).isHeldByCurrentThread() + " " + (client.lock(name).token() > 0);
+            return name + " " + client.lock(name).isHeldByCurrentThread() + " "
+                    + (client.lock(name).token() > 0);
         }
 
         @Locked("shop")
@@ -63,9 +66,7 @@ class LockedTest {
 
         @Locked("nested")
         public int nested(Shop through, int depth) {
-            return depth == 0
-                    ? client.lock("nested").getHoldCount()
-                    : through.nested(through, depth - 1);
+            return depth == 0 ? client.lock("nested").getHoldCount() : through.nested(through, depth - 1);
         }
 
         @Locked(value = "busy", waitTime = "50ms")
@@ -259,7 +260,10 @@ class LockedTest {
             CompletableFuture<String> work = new CompletableFuture<>();
             shop.stage(work).cancel(true);
             assertThat(work).isCancelled();
-            assertThat(client.lock("stage").lockAsync(Duration.ofSeconds(5), null).join().token())
+            assertThat(client.lock("stage")
+                            .lockAsync(Duration.ofSeconds(5), null)
+                            .join()
+                            .token())
                     .isPositive();
         });
     }

@@ -101,8 +101,8 @@ class ProxiesTest {
         @Async
         @Locked("account")
         public CompletableFuture<String> settleLater() {
-            return CompletableFuture.completedFuture(
-                    Thread.currentThread().getName() + " " + client.lock("account").isLocked());
+            return CompletableFuture.completedFuture(Thread.currentThread().getName() + " "
+                    + client.lock("account").isLocked());
         }
     }
 
@@ -111,7 +111,8 @@ class ProxiesTest {
         for (String isOfClass : List.of("true", "false")) {
             Contexts.withServer()
                     .withPropertyValues("spring.aop.proxy-target-class=" + isOfClass)
-                    .withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class, TransactionAutoConfiguration.class))
+                    .withConfiguration(
+                            AutoConfigurations.of(AopAutoConfiguration.class, TransactionAutoConfiguration.class))
                     .withUserConfiguration(WithTransactions.class)
                     .withBean(Bank.class)
                     .run(context -> {
@@ -131,8 +132,11 @@ class ProxiesTest {
                 .withBean(Bank.class)
                 .run(context -> {
                     String seen = context.getBean(Bank.class).settleLater().join();
-                    assertThat(seen).endsWith(" true").doesNotStartWith(Thread.currentThread().getName());
-                    assertThat(context.getBean(Client.class).lock("account").isLocked()).isFalse();
+                    assertThat(seen)
+                            .endsWith(" true")
+                            .doesNotStartWith(Thread.currentThread().getName());
+                    assertThat(context.getBean(Client.class).lock("account").isLocked())
+                            .isFalse();
                 });
     }
 

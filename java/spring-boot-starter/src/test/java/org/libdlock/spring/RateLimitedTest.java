@@ -85,7 +85,8 @@ class RateLimitedTest {
             assertThatThrownBy(mails::send)
                     .isInstanceOfSatisfying(RateLimitedException.class, refused -> {
                         assertThat(refused.limiter()).isEqualTo("mails");
-                        assertThat(refused.decision().retryAfter()).isBetween(Duration.ofMinutes(59), Duration.ofHours(1));
+                        assertThat(refused.decision().retryAfter())
+                                .isBetween(Duration.ofMinutes(59), Duration.ofHours(1));
                     })
                     .hasMessageMatching("rate limit mails reached; try again in 3\\d{6} ms");
             assertThat(sent(mails)).isEqualTo(3);
@@ -125,8 +126,8 @@ class RateLimitedTest {
 
     @Test
     void aKeyOf10KbIsRefused() {
-        withMails(mails -> assertThatThrownBy(() -> mails.sendTo("x".repeat(10_000), 1))
-                .isInstanceOf(InvalidNameException.class));
+        withMails(mails ->
+                assertThatThrownBy(() -> mails.sendTo("x".repeat(10_000), 1)).isInstanceOf(InvalidNameException.class));
     }
 
     @Test

@@ -64,12 +64,13 @@ final class Clients {
     }
 
     private static RateLimiter limiter(Client client, String name, Rate rate, Limiter limiter) {
-        Absent absent = switch (limiter.getAbsent()) {
-            case FAIL -> Absent.FAIL;
-            case DENY -> Absent.DENY;
-            case ALLOW -> Absent.ALLOW;
-            case LOCAL_SHARE -> Absent.localShare(limiter.getShareOf());
-        };
+        Absent absent =
+                switch (limiter.getAbsent()) {
+                    case FAIL -> Absent.FAIL;
+                    case DENY -> Absent.DENY;
+                    case ALLOW -> Absent.ALLOW;
+                    case LOCAL_SHARE -> Absent.localShare(limiter.getShareOf());
+                };
         Double prefetch = limiter.getPrefetch();
         try {
             return prefetch == null

@@ -48,7 +48,8 @@ public class LibdlockAutoConfiguration {
     static LibdlockAnnotationPostProcessor postProcessor(
             BiPredicate<Class<?>, Method> isHandler, Environment environment) {
         LibdlockAnnotationPostProcessor postProcessor = new LibdlockAnnotationPostProcessor(isHandler);
-        postProcessor.setProxyTargetClass(environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
+        postProcessor.setProxyTargetClass(
+                environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
         return postProcessor;
     }
 }

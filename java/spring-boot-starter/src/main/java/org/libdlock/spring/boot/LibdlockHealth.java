@@ -17,7 +17,11 @@ record LibdlockHealth(boolean isUp, Map<String, Object> details) {
         try {
             client.lock(ASKED).isLocked();
         } catch (RuntimeException failed) {
-            details.put("error", failed instanceof DlockError error ? error.kind() : failed.getClass().getName());
+            details.put(
+                    "error",
+                    failed instanceof DlockError error
+                            ? error.kind()
+                            : failed.getClass().getName());
             details.put("message", String.valueOf(failed.getMessage()));
             return new LibdlockHealth(false, details);
         }

@@ -46,7 +46,10 @@ public class LibdlockWebMvcAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     RateLimitedInterceptor libdlockRateLimitedInterceptor(
-            RateLimiters limiters, Environment environment, BeanFactory beans, ObjectProvider<RefusalHandler> refusals) {
+            RateLimiters limiters,
+            Environment environment,
+            BeanFactory beans,
+            ObjectProvider<RefusalHandler> refusals) {
         return new RateLimitedInterceptor(
                 limiters,
                 environment::resolveRequiredPlaceholders,
@@ -68,7 +71,7 @@ public class LibdlockWebMvcAutoConfiguration {
     @Bean
     SmartInitializingSingleton libdlockHandlerCheck(
             RateLimitedInterceptor interceptor, ObjectProvider<RequestMappingHandlerMapping> mappings) {
-        return () -> mappings.forEach(
-                mapping -> mapping.getHandlerMethods().values().forEach(interceptor::check));
+        return () ->
+                mappings.forEach(mapping -> mapping.getHandlerMethods().values().forEach(interceptor::check));
     }
 }

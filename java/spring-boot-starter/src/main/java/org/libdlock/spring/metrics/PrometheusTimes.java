@@ -75,7 +75,8 @@ final class PrometheusTimes implements MultiCollector {
                 continue;
             }
             String name = statistic.name().replace('.', '_') + "_seconds";
-            found.computeIfAbsent(name, key -> HistogramSnapshot.builder().name(key).help(statistic.description()))
+            found.computeIfAbsent(
+                            name, key -> HistogramSnapshot.builder().name(key).help(statistic.description()))
                     .dataPoint(HistogramDataPointSnapshot.builder()
                             .labels(Labels.of("client", client, "kind", kind))
                             .classicHistogramBuckets(buckets(time))

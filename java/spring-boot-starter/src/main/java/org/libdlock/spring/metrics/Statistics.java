@@ -76,9 +76,8 @@ final class Statistics {
 
     private static Statistic statistic(@Nullable String kind, RecordComponent of, List<Method> path) {
         String description = Descriptions.OF.getOrDefault(of.getName(), of.getName());
-        Type type = of.getType() == Histogram.class
-                ? Type.TIME
-                : GAUGES.contains(of.getName()) ? Type.GAUGE : Type.COUNTER;
+        Type type =
+                of.getType() == Histogram.class ? Type.TIME : GAUGES.contains(of.getName()) ? Type.GAUGE : Type.COUNTER;
         String words = separated(type == Type.TIME ? of.getName().replace("Time", "") : of.getName(), '.');
         return new Statistic(kind, "dlock.client." + words, description, type, path);
     }

@@ -26,7 +26,8 @@ final class LimitedHandler {
 
     LimitedHandler(
             RateLimited limited, AnnotatedElement element, HandlerMethod handler, UnaryOperator<String> placeholders) {
-        String on = " of @RateLimited on " + (element instanceof Class<?> type ? type.getSimpleName() : Expression.nameOf(handler.getMethod()));
+        String on = " of @RateLimited on "
+                + (element instanceof Class<?> type ? type.getSimpleName() : Expression.nameOf(handler.getMethod()));
         name = placeholders.apply(limited.value());
         key = parsed("key" + on, limited.key());
         cost = Expression.parse("cost" + on, limited.cost(), null);

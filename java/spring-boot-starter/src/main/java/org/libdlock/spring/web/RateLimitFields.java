@@ -25,7 +25,8 @@ final class RateLimitFields {
         String escaped = escaped(name);
         StringJoiner entries = new StringJoiner(", ");
         for (Rate rate : rates) {
-            String quoted = rates.size() == 1 ? "\"" + escaped + "\"" : "\"" + escaped + "-" + (names.size() + 1) + "\"";
+            String quoted =
+                    rates.size() == 1 ? "\"" + escaped + "\"" : "\"" + escaped + "-" + (names.size() + 1) + "\"";
             names.add(quoted);
             Long burst = rate.burst();
             bursts.add(burst == null ? rate.tokens() : burst);

@@ -76,15 +76,17 @@ public final class RateLimitedInterceptor implements HandlerInterceptor {
 
     private List<LimitedHandler> of(HandlerMethod handler) {
         // A handler is found anew for each request, and equal to what it was.
-        return known.computeIfAbsent(handler.getResolvedFromHandlerMethod() == null ? handler : handler.getResolvedFromHandlerMethod(), this::read);
+        return known.computeIfAbsent(
+                handler.getResolvedFromHandlerMethod() == null ? handler : handler.getResolvedFromHandlerMethod(),
+                this::read);
     }
 
     private List<LimitedHandler> read(HandlerMethod handler) {
         List<LimitedHandler> found = new ArrayList<>();
         List<AnnotatedElement> elements = List.of(handler.getBeanType(), handler.getMethod());
         for (AnnotatedElement element : elements) {
-            for (RateLimited limited :
-                    AnnotatedElementUtils.findMergedRepeatableAnnotations(element, RateLimited.class, RateLimits.class)) {
+            for (RateLimited limited : AnnotatedElementUtils.findMergedRepeatableAnnotations(
+                    element, RateLimited.class, RateLimits.class)) {
                 found.add(new LimitedHandler(limited, element, handler, placeholders));
             }
         }

@@ -40,7 +40,9 @@ class LifetimeTest {
     void optionsHaveAnySpellingOfProperties() {
         Contexts.withoutUrl()
                 .withPropertyValues(
-                        "libdlock.url=memory://", "libdlock.options.key-prefix=shop:", "libdlock.options.poll_interval=1s")
+                        "libdlock.url=memory://",
+                        "libdlock.options.key-prefix=shop:",
+                        "libdlock.options.poll_interval=1s")
                 .run(context -> assertThat(context).hasNotFailed());
     }
 
@@ -60,7 +62,9 @@ class LifetimeTest {
                         assertThat(health.health().getDetails()).containsEntry("error", "CONNECTION");
 
                         server.start();
-                        Eventually.holds("the server is seen again", () -> health.health().getStatus().equals(Status.UP));
+                        Eventually.holds(
+                                "the server is seen again",
+                                () -> health.health().getStatus().equals(Status.UP));
                         assertThat(health.health().getDetails()).containsKey("roundTrip");
                         assertThat(client.lock("a").tryLock()).isTrue();
                     });
@@ -76,9 +80,8 @@ class LifetimeTest {
                 Contexts.withoutUrl()
                         .withPropertyValues(QUICK)
                         .withPropertyValues(lazy, "libdlock.url=" + server.url() + query)
-                        .run(context -> assertThat(context)
-                                .getFailure()
-                                .hasRootCauseInstanceOf(UnavailableException.class));
+                        .run(context ->
+                                assertThat(context).getFailure().hasRootCauseInstanceOf(UnavailableException.class));
             }
         }
     }

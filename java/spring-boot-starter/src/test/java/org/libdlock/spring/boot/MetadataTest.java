@@ -34,6 +34,7 @@ class MetadataTest {
     void everyPropertyHasADescription() throws IOException {
         assertThat(properties())
                 .containsKeys("libdlock.url", "libdlock.options", "libdlock.limiters", "libdlock.metrics.client-name")
-                .allSatisfy((name, property) -> assertThat(property.get("description").getAsString()).isNotBlank());
+                .allSatisfy((name, property) ->
+                        assertThat(property.get("description").getAsString()).isNotBlank());
     }
 }

@@ -84,10 +84,14 @@ class LibdlockMetricsTest {
                 LibdlockMetrics metrics = new LibdlockMetrics(client, "orders")) {
             metrics.bindTo(composite);
             lockTwice(client);
-            FunctionTimer held = simple.get("dlock.client.hold").tag("kind", "lock").functionTimer();
+            FunctionTimer held =
+                    simple.get("dlock.client.hold").tag("kind", "lock").functionTimer();
             assertThat(held.count()).isEqualTo(2);
             assertThat(held.totalTime(held.baseTimeUnit())).isPositive();
-            assertThat(simple.get("dlock.client.acquired").tag("kind", "lock").functionCounter().count())
+            assertThat(simple.get("dlock.client.acquired")
+                            .tag("kind", "lock")
+                            .functionCounter()
+                            .count())
                     .isEqualTo(2);
         }
         assertThat(simple.getMeters()).isEmpty();

@@ -90,7 +90,9 @@ class FieldsTest {
     }
 
     private static OptionalLong number(JsonObject of, String name) {
-        return of.get(name).isJsonNull() ? OptionalLong.empty() : OptionalLong.of(of.get(name).getAsLong());
+        return of.get(name).isJsonNull()
+                ? OptionalLong.empty()
+                : OptionalLong.of(of.get(name).getAsLong());
     }
 
     private static @Nullable String text(JsonObject of, String name) {

@@ -64,7 +64,8 @@ class RequestsTest {
                                     .skip(request -> request.getHeader("X-Skip") != null)
                                     .onRefused((refusal, request, response) -> {
                                         response.setStatus(418);
-                                        response.getWriter().print(refusal.problem().getTitle());
+                                        response.getWriter()
+                                                .print(refusal.problem().getTitle());
                                     }))
                             .addPathPatterns("/paths/**");
                 }
@@ -225,7 +226,8 @@ class RequestsTest {
         assertThat(refused.statusCode()).isEqualTo(418);
         assertThat(refused.body()).isEqualTo("Too Many Requests");
         assertThat(refused.headers().firstValue("Retry-After")).isPresent();
-        assertThat(get("/paths/one", "X-User", "ada", "X-Skip", "1").statusCode()).isEqualTo(200);
+        assertThat(get("/paths/one", "X-User", "ada", "X-Skip", "1").statusCode())
+                .isEqualTo(200);
         assertThat(get("/paths/one", "X-User", "grace").statusCode()).isEqualTo(200);
     }
 
