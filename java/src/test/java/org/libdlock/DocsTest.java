@@ -97,7 +97,8 @@ class DocsTest extends WithServer {
     static Stream<String> pages() throws IOException {
         try (Stream<Path> pages = Files.list(folder())) {
             // The tests of the integrations compile the programs of frameworks.md.
-            return pages.map(page -> page.getFileName().toString())
+            return pages
+                    .map(page -> page.getFileName().toString())
                     .filter(page -> !page.equals("frameworks.md"))
                     .sorted()
                     .toList()

@@ -50,14 +50,20 @@ public final class Expression {
                     "Correct the expression. A text in it needs quotes of its own: \"'text'\".",
                     wrong);
         }
-        for (String used : variables == null ? List.<String>of() : variablesOf(parsed.getAST(), new ArrayList<>())) {
+        if (variables != null) {
+            checkVariables(what, parsed, variables);
+        }
+        return new Expression(where, parsed);
+    }
+
+    private static void checkVariables(String what, SpelExpression parsed, Set<String> variables) {
+        for (String used : variablesOf(parsed.getAST(), new ArrayList<>())) {
             if (!variables.contains(used) && !used.equals("root") && !used.equals("this")) {
                 throw new LibdlockConfigurationException(
                         what + "which uses #" + used + ", and there is no such variable; there are " + variables,
                         "Use a parameter of the method. Compile with -parameters, so that parameters have names.");
             }
         }
-        return new Expression(where, parsed);
     }
 
     /**

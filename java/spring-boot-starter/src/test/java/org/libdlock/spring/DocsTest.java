@@ -29,11 +29,10 @@ class DocsTest {
         JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
         try (var files = compiler.getStandardFileManager(null, null, null)) {
             for (int at = 0; at < programs.size(); at++) {
-                Path file = folder.resolve("p" + at).resolve("Page.java");
-                Files.createDirectories(file.getParent());
-                Files.writeString(file, programs.get(at));
+                Path own = Files.createDirectory(folder.resolve("p" + at));
+                Path file = Files.writeString(own.resolve("Page.java"), programs.get(at));
                 StringWriter said = new StringWriter();
-                List<String> options = List.of("-d", file.getParent().toString(), "-parameters", "-proc:none");
+                List<String> options = List.of("-d", own.toString(), "-parameters", "-proc:none");
                 boolean isGood = compiler.getTask(said, files, null, options, null, files.getJavaFileObjects(file))
                         .call();
                 assertThat(isGood).as(said.toString()).isTrue();

@@ -41,8 +41,8 @@ class LockedTest {
         }
 
         @Locked(value = "item", key = "#item.id")
-        public String byParameter(Item item) {
-            return held("item:" + item.id());
+        public String byParameter(@Nullable Item item) {
+            return held("item:" + (item == null ? "" : item.id()));
         }
 
         @Locked(value = "${shop.name:store}", key = "#p0 + '/' + prefix + '/' + @ids.next()")

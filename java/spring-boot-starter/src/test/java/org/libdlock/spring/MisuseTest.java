@@ -99,10 +99,12 @@ class MisuseTest {
 
     static class Unseen {
         @Locked("a")
-        private void sell(long id) {}
+        private long sell(long id) {
+            return id;
+        }
 
-        public void call() {
-            sell(1);
+        public long call() {
+            return sell(1);
         }
     }
 

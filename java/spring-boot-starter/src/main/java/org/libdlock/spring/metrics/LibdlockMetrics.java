@@ -14,7 +14,6 @@ import java.util.concurrent.TimeUnit;
 import org.libdlock.Client;
 import org.libdlock.Stats;
 import org.libdlock.spring.metrics.Statistics.Statistic;
-import org.libdlock.spring.metrics.Statistics.Type;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -46,7 +45,7 @@ public class LibdlockMetrics implements MeterBinder, AutoCloseable {
     @Override
     public void bindTo(MeterRegistry registry) {
         for (Statistic statistic : Statistics.ALL) {
-            if (statistic.type() != Type.TIME) {
+            if (statistic.type() != Statistics.Type.TIME) {
                 added(registry, number(statistic, registry));
             }
         }
@@ -54,7 +53,7 @@ public class LibdlockMetrics implements MeterBinder, AutoCloseable {
     }
 
     private Meter number(Statistic statistic, MeterRegistry registry) {
-        if (statistic.type() == Type.GAUGE) {
+        if (statistic.type() == Statistics.Type.GAUGE) {
             return Gauge.builder(statistic.name(), this, self -> statistic.count(self.stats()))
                     .tags(tags(statistic))
                     .description(statistic.description())
@@ -77,7 +76,7 @@ public class LibdlockMetrics implements MeterBinder, AutoCloseable {
             }
         } else {
             for (Statistic statistic : Statistics.ALL) {
-                if (statistic.type() == Type.TIME) {
+                if (statistic.type() == Statistics.Type.TIME) {
                     added(registry, time(statistic, registry));
                 }
             }

@@ -16,7 +16,6 @@ import java.util.function.Supplier;
 import org.libdlock.Histogram;
 import org.libdlock.Stats;
 import org.libdlock.spring.metrics.Statistics.Statistic;
-import org.libdlock.spring.metrics.Statistics.Type;
 
 /** The times of all clients of a Prometheus registry, as histograms: Micrometer has no meter for one that was counted elsewhere. */
 final class PrometheusTimes implements MultiCollector {
@@ -65,7 +64,7 @@ final class PrometheusTimes implements MultiCollector {
 
     private static void collect(String client, Stats stats, Map<String, HistogramSnapshot.Builder> found) {
         for (Statistic statistic : Statistics.ALL) {
-            if (statistic.type() != Type.TIME) {
+            if (statistic.type() != Statistics.Type.TIME) {
                 continue;
             }
             Histogram time = statistic.time(stats);

@@ -31,7 +31,7 @@ final class ClientAddress {
     /** The first 64 bits as RFC 5952 writes them: the zeros at the end are the longest run, or as long as another. */
     private static String network(byte[] bytes) {
         int[] groups = new int[4];
-        Arrays.setAll(groups, at -> (bytes[2 * at] & 0xff) << 8 | bytes[2 * at + 1] & 0xff);
+        Arrays.setAll(groups, at -> ((bytes[2 * at] & 0xff) << 8) | (bytes[2 * at + 1] & 0xff));
         int length = groups.length;
         while (length > 0 && groups[length - 1] == 0) {
             length--;

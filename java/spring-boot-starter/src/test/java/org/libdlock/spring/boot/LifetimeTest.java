@@ -3,7 +3,8 @@ package org.libdlock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.libdlock.Client;
 import org.libdlock.Dlock;
@@ -21,12 +22,12 @@ class LifetimeTest {
 
     @Test
     void theClientIsClosedWithTheApplication() {
-        AtomicReference<Client> seen = new AtomicReference<>();
+        List<Client> seen = new ArrayList<>();
         Contexts.withServer().run(context -> {
-            seen.set(context.getBean(Client.class));
-            assertThat(seen.get().isClosed()).isFalse();
+            seen.add(context.getBean(Client.class));
+            assertThat(seen.get(0).isClosed()).isFalse();
         });
-        assertThat(seen.get().isClosed()).isTrue();
+        assertThat(seen.get(0).isClosed()).isTrue();
     }
 
     @Test
