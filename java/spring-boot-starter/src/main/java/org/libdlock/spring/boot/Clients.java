@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.libdlock.Absent;
 import org.libdlock.Client;
@@ -18,6 +19,10 @@ import org.libdlock.spring.boot.LibdlockProperties.Limiter;
 /** What is made of the properties. */
 final class Clients {
     private static final String LAZY = "lazy_connect";
+
+    // <api:groups> written by `python3 api/write.py` from api/options.json
+    private static final Set<String> GROUPS = Set.of("lock");
+    // </api:groups>
 
     private Clients() {}
 
@@ -46,12 +51,20 @@ final class Clients {
         }
     }
 
-    /** As the core calls options: other spellings of properties and of environment variables are the same. */
-    private static Map<String, String> named(Map<String, String> options) {
+    /** As the core calls options: other spellings of properties, and of environment variables, are the same. */
+    static Map<String, String> named(Map<String, String> options) {
         Map<String, String> named = new LinkedHashMap<>();
-        options.forEach((name, value) ->
-                named.put(name.toLowerCase(Locale.ROOT).replace('-', '_').replace('.', '_'), value));
+        options.forEach((name, value) -> named.put(named(name), value));
         return named;
+    }
+
+    private static String named(String name) {
+        String word = name.toLowerCase(Locale.ROOT).replace('-', '_');
+        int dot = word.indexOf('.');
+        String group = dot < 0 ? "" : word.substring(0, dot);
+        return GROUPS.contains(group)
+                ? group + "." + word.substring(dot + 1).replace('.', '_')
+                : word.replace('.', '_');
     }
 
     static Map<String, Supplier<RateLimiter>> limiters(Supplier<Client> client, LibdlockProperties properties) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.libdlock.Client;
 import org.libdlock.Dlock;
@@ -43,8 +44,15 @@ class LifetimeTest {
                 .withPropertyValues(
                         "libdlock.url=memory://",
                         "libdlock.options.key-prefix=shop:",
-                        "libdlock.options.poll_interval=1s")
-                .run(context -> assertThat(context).hasNotFailed());
+                        "libdlock.options.poll_interval=1s",
+                        "libdlock.options.lock.token-ttl=2h")
+                .run(context -> {
+                    assertThat(context).hasNotFailed();
+                    LibdlockProperties properties = context.getBean(LibdlockProperties.class);
+                    assertThat(properties.getOptions()).containsEntry("key-prefix", "shop:");
+                });
+        assertThat(Clients.named(Map.of("PING.INTERVAL", "1", "lock.token.ttl", "2", "key-prefix", "3")))
+                .isEqualTo(Map.of("ping_interval", "1", "lock.token_ttl", "2", "key_prefix", "3"));
     }
 
     @Test

@@ -9,6 +9,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Reader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -36,5 +38,21 @@ class MetadataTest {
                 .containsKeys("libdlock.url", "libdlock.options", "libdlock.limiters", "libdlock.metrics.client-name")
                 .allSatisfy((name, property) ->
                         assertThat(property.get("description").getAsString()).isNotBlank());
+    }
+
+    @Test
+    void editorsOfferTheOptions() throws IOException {
+        Path added = Path.of(
+                System.getProperty("root"),
+                "java/spring-boot-starter/src/main/resources/META-INF/additional-spring-configuration-metadata.json");
+        JsonObject hint = JsonParser.parseString(Files.readString(added))
+                .getAsJsonObject()
+                .getAsJsonArray("hints")
+                .get(0)
+                .getAsJsonObject();
+        assertThat(hint.get("name").getAsString()).isEqualTo("libdlock.options.keys");
+        assertThat(hint.getAsJsonArray("values"))
+                .extracting(value -> value.getAsJsonObject().get("value").getAsString())
+                .contains("key-prefix", "lazy-connect", "lock.token-ttl", "password-file");
     }
 }
