@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = [each.name for each in PRIMITIVES]
 
 # Pages of no primitive: the index of each folder, how a lock is taken on several servers, what frameworks have of it.
-OTHER_PAGES = {"README", "quorum", "frameworks"}
+OTHER_PAGES = {"README", "quorum", "frameworks", "operations-and-tests"}
 
 
 def stems(folder: str, pattern: str) -> set[str]:
