@@ -16,7 +16,7 @@ from primitives_docs import FOLDERS
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [each.name for each in PRIMITIVES]
 
-# Pages of no primitive: the index of each folder, how a lock is taken on several servers, what frameworks and tools have of it.
+# Pages of no primitive: the index of each folder, how a lock is taken on several servers, what frameworks have of it.
 OTHER_PAGES = {"README", "quorum", "frameworks", "operations-and-tests"}
 
 

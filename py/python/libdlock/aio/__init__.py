@@ -1,4 +1,6 @@
-"""libdlock for asyncio and trio: the names and signatures of `libdlock`, with coroutines where that blocks. The holder is the task.
+"""libdlock for asyncio and trio: the names and signatures of `libdlock`, with coroutines where that blocks.
+
+The holder is the task.
 
 async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
     async with client.lock("report", lease=30, wait=2) as held:
