@@ -32,13 +32,9 @@ def own_server() -> Iterator[PrivateRedis]:
 
 def loaded(app: App, server: PrivateRedis, path: str, seconds: float, **limit: object) -> Load:
     environment = {f"LIMIT_{name}": str(value) for name, value in limit.items()}
-<<<<<<< HEAD
     with Running(app, server.url + PATIENT, **environment) as running:
-=======
-    with Running(app, server.url, **environment) as running:
         # Limiters of their own. A JVM loads what it needs with its first requests, which may take longer than a bucket.
         generate(running.url("/both"), WARM_UP, CONNECTIONS)
->>>>>>> jv
         load = generate(running.url(path), seconds, CONNECTIONS)
         assert not load.errors, (load.errors[:5], running.log())
     passed, refused = load.statuses[200], load.statuses[429]
