@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from celery.exceptions import TimeoutError as NoResult
 from celery.result import AsyncResult
 
@@ -161,6 +162,16 @@ def test_a_run_is_told_that_it_lost_its_lock(workers: Workers, name: str, server
     workers.noted(name, "lost")
     with pytest.raises(libdlock.HoldEnded):
         result.get(20)
+
+
+def test_a_run_over_its_time_limit_frees_its_lock(workers: Workers, name: str) -> None:
+    workers.start()
+    over = celery_app.timed.delay(name)
+    workers.noted(name, "begin")
+    with pytest.raises(SoftTimeLimitExceeded):
+        over.get(20)
+    workers.end(name)
+    assert celery_app.timed.delay(name).get(20) == "done"
 
 
 def test_each_process_has_its_own_client(workers: Workers, name: str, server: RedisServer) -> None:
