@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
@@ -15,6 +17,7 @@ from celery.result import AsyncResult
 import celery_app
 import libdlock
 from celery_kit import PASSWORD, Workers, until
+from conftest import ROOT
 from redis_server import RedisServer
 
 
@@ -240,3 +243,15 @@ def test_tasks_come_again_while_the_lock_server_is_away(
         assert len(workers.notes(name)) == 2
     finally:
         workers.close()
+
+
+def test_the_example_runs_as_it_says(workers: Workers, broker: str, server: RedisServer) -> None:
+    folder = ROOT / "examples" / "frameworks" / "celery"
+    environment = {**os.environ, "BROKER_URL": broker, "REDIS_URL": server.url}
+    workers.start_of("celery_shop", folder, environment)
+    command = [sys.executable, "celery_shop.py"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert done.returncode == 0, done.stderr + workers.logs()
+    assert done.stdout == "['None', 'report of 2026-11-27']\n10 mails\n"
