@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the jar and tests it; ends with surefire's closing lines.
-#   java/run-tests.sh         the tests, those of a project that depends on what was installed, and a program that shades it
+#   java/run-tests.sh         the tests, those of the integrations, those of a project that depends on what was installed, and a program
+#                             that shades it
 #   java/run-tests.sh long    only what that leaves out: the long ones, the others on the newest JDK here, a panic in every export
 # The whole run is under -Xcheck:jni, and a warning of it is a failure.
 set -euo pipefail
@@ -26,6 +27,9 @@ run_maven() {
 if [ "${1:-}" != long ]; then
     run_maven test
     run_maven install -DskipTests >/dev/null
+    for module in spring-boot-starter shedlock spring-integration; do
+        run_maven -f parent/pom.xml test -pl "../$module"
+    done
     run_maven -f consumer test
     run_maven -f consumer-shaded package
     java -Xcheck:jni -cp "$build/consumer-shaded/shaded-1.jar:$(ls "$build"/maven/libdlock-*[0-9].jar)" example.Shaded both >"$build/shaded.log" 2>&1 &&

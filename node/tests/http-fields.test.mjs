@@ -52,7 +52,7 @@ describe("fields of an answer", () => {
       ...problem,
       detail: "rate limit reached; try again in 3 s",
     });
-    const never = "rate limit reached; such a request is never granted";
+    const never = "rate limit reached; this request can never be granted";
     assert.deepEqual(refusedProblem({}), { ...problem, detail: never });
   });
 });

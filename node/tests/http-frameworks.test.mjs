@@ -87,7 +87,7 @@ for (const [framework, serve] of Object.entries(FRAMEWORKS)) {
       const never = await ask({ "x-cost": "3" });
       assert.equal(never.status, 429);
       assert.equal(never.headers.get("retry-after"), null);
-      assert.equal((await problemOf(never)).detail, "rate limit reached; such a request is never granted");
+      assert.equal((await problemOf(never)).detail, "rate limit reached; this request can never be granted");
       assert.equal((await ask()).status, 200);
       assert.equal((await ask()).status, 429);
       const free = await ask({ "x-skip": "yes" });
@@ -197,7 +197,7 @@ for (const [framework, serve] of Object.entries(FRAMEWORKS)) {
         assert.equal(answer.status, status);
         assert.deepEqual(fieldsOf(answer), ['"api";q=2;w=3600', null, retryAfter]);
         if (status === 503) {
-          assert.equal((await problemOf(answer)).detail, "the rate limit cannot be checked now; try again in 1 s");
+          assert.equal((await problemOf(answer)).detail, "the rate limit cannot be decided now; try again in 1 s");
         }
       }
       const ask = await route({ limiter: away.rateLimiter(freshName(), HOUR), key: shared });

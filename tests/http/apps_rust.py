@@ -8,4 +8,6 @@ from apps import ROOT, App
 
 TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
 
-APPS = [App("axum", [f"{TARGET}/debug/axum-example"], ["cargo", "build", "--quiet", "--locked", "--package", "axum-example"])]
+APPS = [
+    App("axum", [f"{TARGET}/debug/axum-example"], ["cargo", "build", "--quiet", "--locked", "--package", "axum-example"])
+]

@@ -13,10 +13,13 @@ import fastify from "fastify";
 import Koa from "koa";
 import "reflect-metadata";
 
+import { connect } from "libdlock";
 import * as forExpress from "libdlock/express";
 import forFastify from "libdlock/fastify";
 import * as forKoa from "libdlock/koa";
 import { LibdlockModule, RateLimited } from "libdlock/nestjs";
+
+import { freshName } from "./index.mjs";
 
 /** Limits with functions of a header, which each framework's request has in its own place: `headers` gives them. */
 const optionsOf = (limit, headers) => {
@@ -115,4 +118,23 @@ export const FRAMEWORKS = {
   Koa: koa,
   "NestJS on Express": nestWith(() => new ExpressAdapter()),
   "NestJS on Fastify": nestWith(() => new FastifyAdapter()),
+};
+
+/** A token an hour. */
+export const ONE = { tokens: 1, perMs: 3_600_000 };
+
+/** Runs `use` with a client whose server is in memory. */
+export const withClient = async (use) => {
+  const client = await connect("memory://");
+  try {
+    await use(client, (rate = ONE) => client.rateLimiter(freshName(), rate));
+  } finally {
+    await client.close();
+  }
+};
+/** What the paths answer, one after the other. */
+export const statuses = async (port, ...paths) => {
+  const seen = [];
+  for (const path of paths) seen.push((await fetch(`http://127.0.0.1:${port}${path}`)).status);
+  return seen;
 };

@@ -83,18 +83,18 @@ function seconds(ms: number): number {
 
 /** The problem of a request that a limit refused. */
 export function refusedProblem({ retryAfter }: Fields): Problem {
-  const when = retryAfter === undefined ? "such a request is never granted" : `try again in ${retryAfter} s`;
+  const when = retryAfter === undefined ? "this request can never be granted" : `try again in ${retryAfter} s`;
   return problem(429, "Too Many Requests", `rate limit reached; ${when}`);
 }
 
 /** The problem of a request that could not be decided. */
 export function unavailableProblem(): Problem {
-  return problem(503, "Service Unavailable", "the rate limit cannot be checked now; try again in 1 s");
+  return problem(503, "Service Unavailable", "the rate limit cannot be decided now; try again in 1 s");
 }
 
 /** The problem of a request whose key is none. It repeats nothing of the request. */
 export function badKeyProblem(): Problem {
-  return problem(400, "Bad Request", "the request has a rate limit key that is not valid");
+  return problem(400, "Bad Request", "the key of the rate limit is too long, or has characters that it may not have");
 }
 
 function problem(status: number, title: string, detail: string): Problem {

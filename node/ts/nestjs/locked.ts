@@ -54,7 +54,11 @@ const injected = new WeakSet<object>();
 export function Locked<Args extends unknown[]>(
   name: string | ((...args: Args) => string),
   options?: LockedOptions,
-): (target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<(...args: Args) => unknown>) => void {
+): <M extends (...args: Args) => unknown>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<M>,
+) => void {
   const about: About = { op: "Locked" };
   if (typeof name !== "function") objectName(name, about.op);
   const read = readOptions(options, READERS, "@Locked(name, options)", about);

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from .._decision import Decision
-from .._errors import DlockError, InvalidName, Unavailable
+from .._errors import Closed, DlockError, InvalidName, Unavailable
 from ._fields import RETRY_AFTER, Fields, Policy, retry_after
 
 CONTENT_TYPE = "application/problem+json"
@@ -55,7 +55,7 @@ def decided(decision: Decision, policy: Policy) -> Granted | Refusal:
 
 def undecided(error: DlockError, policy: Policy | None) -> Refusal:
     """What it means that there was no decision. An error that is the program's own is raised."""
-    if isinstance(error, Unavailable):
+    if isinstance(error, (Unavailable, Closed)):
         fields = (*(policy.alone if policy else ()), (RETRY_AFTER, "1"))
         return Refusal(503, "the rate limit cannot be decided now; try again in 1 s", fields, error=error)
     if isinstance(error, InvalidName) and policy is not None:  # the limiter's own name was accepted

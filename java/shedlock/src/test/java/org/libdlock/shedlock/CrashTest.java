@@ -1,0 +1,127 @@
+package org.libdlock.shedlock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.SimpleLock;
+import org.junit.jupiter.api.Test;
+import org.libdlock.Client;
+import org.libdlock.ConnectionException;
+import org.libdlock.Dlock;
+import org.libdlock.Options;
+import org.libdlock.support.Eventually;
+import org.libdlock.support.Jvm;
+import org.libdlock.support.Logged;
+import org.libdlock.support.RedisServer;
+
+/** Both times hold whatever becomes of the process, and of the server. */
+class CrashTest extends WithProvider {
+    private static final Duration AT_MOST = Duration.ofSeconds(4);
+    private static final Duration AT_LEAST = Duration.ofSeconds(2);
+
+    /** Runs a task and says so: {@code main URL NAME during|after}. */
+    static final class Node {
+        public static void main(String[] args) throws Exception {
+            LibdlockLockProvider provider = new LibdlockLockProvider(Dlock.connect(args[0]));
+            SimpleLock lock =
+                    provider.lock(configuration(args[1], AT_MOST, AT_LEAST)).orElseThrow();
+            if (args[2].equals("after")) {
+                lock.unlock();
+            }
+            System.out.println("ready");
+            Thread.sleep(TimeUnit.MINUTES.toMillis(1));
+        }
+    }
+
+    /** Kills a node and measures from then on how long the task is refused. */
+    private Duration refusedAfterKill(String when) {
+        try (Jvm node = Jvm.start(Node.class, server.url(), name, when)) {
+            assertThat(node.line()).isEqualTo("ready");
+            node.signal("KILL");
+        }
+        long killed = System.nanoTime();
+        Eventually.holds("the task can run", () -> lock().map(lock -> {
+                    lock.unlock();
+                    return true;
+                })
+                .orElse(false));
+        return Duration.ofNanos(System.nanoTime() - killed);
+    }
+
+    @Test
+    void killedAfterTheTaskLeavesLockAtLeastFor() {
+        // The lock is a little older than the kill; the other bound is far from lockAtMostFor on a busy machine, too.
+        assertThat(refusedAfterKill("after")).isBetween(AT_LEAST.minusMillis(900), AT_LEAST.plusMillis(900));
+    }
+
+    @Test
+    void killedDuringTheTaskLeavesLockAtMostFor() {
+        assertThat(refusedAfterKill("during")).isBetween(AT_MOST.minusMillis(900), AT_MOST.plusMillis(900));
+    }
+
+    @Test
+    void closingTheClientKeepsLockAtLeastFor() {
+        try (Client stopped = Dlock.connect(server.url())) {
+            new LibdlockLockProvider(stopped)
+                    .lock(configuration(AT_MOST, AT_LEAST))
+                    .orElseThrow()
+                    .unlock();
+        }
+        assertThat(lock()).isEmpty();
+    }
+
+    @Test
+    void extendingCanShortenLockAtLeastFor() {
+        SimpleLock lock = locked(Duration.ofMinutes(1), Duration.ofMinutes(1));
+        lock.extend(Duration.ofMinutes(1), Duration.ZERO).orElseThrow().unlock();
+        assertThat(isLocked()).isFalse();
+    }
+
+    @Test
+    void aTaskThatRanTooLongIsToldInTheLog() throws Exception {
+        SimpleLock lock = locked(Duration.ofMillis(100), Duration.ZERO);
+        Thread.sleep(150);
+        SimpleLock other = lock().orElseThrow();
+        try (Logged log = new Logged()) {
+            lock.unlock();
+            assertThat(log.warned("the task \"" + name + "\" ran longer than lockAtMostFor (PT0.1S)"))
+                    .isTrue();
+        }
+        assertThat(isLocked()).as("the other's lock").isTrue();
+        other.unlock();
+    }
+
+    @Test
+    void moreThanADayIsRefusedWithWhatIsAllowed() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> locked(Duration.ofHours(25), Duration.ZERO))
+                .withMessageContaining(
+                        "lockAtMostFor PT25H of the task \"" + name + "\" is out of range (at most 24 h)");
+        assertThat(isLocked()).isFalse();
+    }
+
+    @Test
+    void theLockHasTheTasksNameBehindThePrefix() {
+        LibdlockLockProvider prefixed = new LibdlockLockProvider(client, "job:");
+        Optional<SimpleLock> lock = prefixed.lock(configuration(Duration.ofMinutes(1), Duration.ZERO));
+        assertThat(client.lock("job:" + name).isLocked()).isTrue();
+        assertThat(lock()).as("another lock").isPresent();
+        lock.orElseThrow().unlock();
+        assertThat(client.lock("job:" + name).isLocked()).isFalse();
+    }
+
+    @Test
+    void aServerThatIsAwayIsNoFreeLock() {
+        try (RedisServer own = new RedisServer();
+                Client lonely = Dlock.connect(own.url(), Options.defaults().operationTimeout(Duration.ofMillis(500)))) {
+            own.kill();
+            assertThatThrownBy(() -> new LibdlockLockProvider(lonely)
+                            .lock(configuration(Duration.ofMinutes(1), Duration.ofSeconds(1))))
+                    .isInstanceOf(ConnectionException.class);
+        }
+    }
+}
