@@ -92,6 +92,11 @@ def late(self: DlockTask, name: str) -> str:
     return work(self, name)
 
 
+@app.task(base=DlockTask, bind=True, soft_time_limit=1, once=Once(key=["name"], duplicate="fail"))
+def timed(self: DlockTask, name: str) -> str:
+    return work(self, name)
+
+
 @app.task(base=DlockTask, max_retries=0, limit=Limit(libdlock.Rate(5, per=1, algorithm="sliding_log")))
 def limited(name: str) -> None:
     note(name, "ran")

@@ -32,26 +32,22 @@ class Workers:
     ) -> subprocess.Popen[bytes]:
         """A worker that is ready. After `visibility` seconds without an acknowledgement the broker delivers a message again;
         workers look for such messages each second."""
+        environment = {**self._environment, "TEST_VISIBILITY": str(visibility)}
+        return self.start_of("celery_app", Path(__file__).parent, environment, pool, processes)
+
+    def start_of(
+        self, app: str, folder: Path, environment: dict[str, str], pool: str = "prefork", processes: int = 2
+    ) -> subprocess.Popen[bytes]:
+        """A worker of another application."""
         number = len(os.listdir(self._folder))
         log = Path(self._folder, f"{number}.log")
-        command = [
-            sys.executable,
-            "-m",
-            "celery",
-            "-A",
-            "celery_app",
-            "worker",
-            "-P",
-            pool,
-            "-c",
-            str(processes),
-        ]
+        command = [sys.executable, "-m", "celery", "-A", app, "worker", "-P", pool, "-c", str(processes)]
         command += ["-n", f"worker{number}@%h", "--loglevel=INFO", "--without-gossip", "--without-mingle"]
         with log.open("wb") as output:
             worker = subprocess.Popen(
                 command,
-                env={**self._environment, "TEST_VISIBILITY": str(visibility)},
-                cwd=Path(__file__).parent,
+                env=environment,
+                cwd=folder,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from celery.exceptions import TimeoutError as NoResult
 from celery.result import AsyncResult
 
 import celery_app
 import libdlock
 from celery_kit import PASSWORD, Workers, until
+from conftest import ROOT
 from redis_server import RedisServer
 
 
@@ -163,6 +167,16 @@ def test_a_run_is_told_that_it_lost_its_lock(workers: Workers, name: str, server
         result.get(20)
 
 
+def test_a_run_over_its_time_limit_frees_its_lock(workers: Workers, name: str) -> None:
+    workers.start()
+    over = celery_app.timed.delay(name)
+    workers.noted(name, "begin")
+    with pytest.raises(SoftTimeLimitExceeded):
+        over.get(20)
+    workers.end(name)
+    assert celery_app.timed.delay(name).get(20) == "done"
+
+
 def test_each_process_has_its_own_client(workers: Workers, name: str, server: RedisServer) -> None:
     worker = workers.start(processes=2)
     names = [f"{name}-{number}" for number in range(2)]
@@ -229,3 +243,15 @@ def test_tasks_come_again_while_the_lock_server_is_away(
         assert len(workers.notes(name)) == 2
     finally:
         workers.close()
+
+
+def test_the_example_runs_as_it_says(workers: Workers, broker: str, server: RedisServer) -> None:
+    folder = ROOT / "examples" / "frameworks" / "celery"
+    environment = {**os.environ, "BROKER_URL": broker, "REDIS_URL": server.url}
+    workers.start_of("celery_shop", folder, environment)
+    command = [sys.executable, "celery_shop.py"]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=90, check=False
+    )
+    assert done.returncode == 0, done.stderr + workers.logs()
+    assert done.stdout == "['None', 'report of 2026-11-27']\n10 mails\n"

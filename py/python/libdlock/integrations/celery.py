@@ -6,7 +6,7 @@
     def report(self, day): ...
 
 The lock is held while the task runs, not while it waits in the queue. Each process of a worker opens a client at its first
-such task, and closes it when it ends. docs/python/operations.md has more.
+such task, and closes it when it ends. docs/python/operations-and-tests.md has more.
 """
 
 from __future__ import annotations
