@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 from options import GROUPS, Group, Option, at_top, in_table
 from parts import Part
 from words import camel, duration, javadoc, pascal, sentence
 
 TYPES = {"duration": "Duration", "integer": "int", "boolean": "boolean", "string": "String"}
 FOLDER = "java/src/main/java/org/libdlock"
+STARTER = "java/spring-boot-starter/src/main"
 RETURN = "@return a copy with it"
 
 
@@ -85,7 +89,33 @@ def defaults(group: Group) -> Part:
     return Part(f"{FOLDER}/{of}.java", "\n".join([*lines, *body, "}", ""]))
 
 
+def groups() -> str:
+    """The words before a dot in names of options."""
+    names = ", ".join(f'"{group.name}"' for group in GROUPS)
+    return f"    private static final Set<String> GROUPS = Set.of({names});\n"
+
+
+def metadata() -> str:
+    """What editors offer for the properties `libdlock.options.*` of libdlock-spring-boot-starter."""
+    values = [
+        {"value": option.full.replace("_", "-"), "description": f"{sentence(option.sentence('java'))} {plain(option)}"}
+        for option in in_table()
+    ]
+    hint = {"name": "libdlock.options.keys", "values": values, "providers": [{"name": "any"}]}
+    return json.dumps({"hints": [hint]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def plain(option: Option) -> str:
+    """The range and the default, without markup."""
+    text = re.sub(r"{@code ([^}]*)}", r"\1", allowed(option))
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def parts() -> list[Part]:
     lines = [line for option in in_table() if at_top(option) for line in setter(option, "Options")]
     lines += [line for group in GROUPS for line in grouped(group)]
-    return [Part(f"{FOLDER}/Options.java", "\n".join([*lines, "", ""])[1:], "options"), *map(defaults, GROUPS)]
+    starter = [
+        Part(f"{STARTER}/java/org/libdlock/spring/boot/Clients.java", groups(), "groups"),
+        Part(f"{STARTER}/resources/META-INF/additional-spring-configuration-metadata.json", metadata()),
+    ]
+    return [Part(f"{FOLDER}/Options.java", "\n".join([*lines, "", ""])[1:], "options"), *map(defaults, GROUPS), *starter]

@@ -31,9 +31,7 @@ def for_the_command() -> str:
 
 def table() -> str:
     """For docs/platforms.md."""
-    rows = "".join(
-        f"| {each['what']} | `{each['name']}` | `{each['wheel']}` | {each['tested']} |\n" for each in PLATFORMS
-    )
+    rows = "".join(f"| {each['what']} | `{each['name']}` | `{each['wheel']}` | {each['tested']} |\n" for each in PLATFORMS)
     return f"\n| platform | npm, archive | wheel | tested by |\n|---|---|---|---|\n{rows}\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts import Part
-from records import BLOCKS, RECORDS, Field, in_lists
+from records import BLOCKS, METRICS, RECORDS, Field, in_lists
 from words import camel, java_code, sentence, wrapped
 
 HEAD = "// Written by `python3 api/write.py` from api/records.json.\npackage org.libdlock;\n\n"
@@ -70,10 +70,24 @@ def counters() -> str:
     return "\n".join([*lines, ",\n".join(own) + ");", "    }", ""])
 
 
+def descriptions() -> str:
+    """What the metrics of libdlock-spring-boot-starter say, by the names of components."""
+    entries = []
+    for of, what in METRICS.items():
+        entry = f'            Map.entry("{camel(of)}", "{what}")'
+        # As the formatter breaks a line.
+        if len(entry) > 119:
+            entry = f'            Map.entry(\n                    "{camel(of)}",\n                    "{what}")'
+        entries.append(entry)
+    return "    static final Map<String, String> OF = Map.ofEntries(\n" + ",\n".join(entries) + ");\n"
+
+
 def parts() -> list[Part]:
+    starter = "java/spring-boot-starter/src/main/java/org/libdlock/spring/metrics"
     folder = "java/src/main/java/org/libdlock"
     return [
         *(Part(f"{folder}/{of}.java", header(of), "record") for of in RECORDS if RECORDS[of] not in BLOCKS.values()),
         *(Part(f"{folder}/{block.name}.java", f"{HEAD}{header(block.name).rstrip()}}}\n") for block in BLOCKS.values()),
         Part(f"{folder}/Stats.java", counters(), "counters"),
+        Part(f"{starter}/Descriptions.java", descriptions(), "metrics"),
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from parts import Part
-from records import BLOCKS, RECORDS, Field, in_lists
+from records import BLOCKS, METRICS, RECORDS, Field, in_lists
+from records_rust import GAUGES, KINDS
 from words import docstring, sentence
 
 TYPES = {
@@ -75,9 +76,17 @@ def stats_of() -> str:
     return "        return cls(\n" + "".join(f"            {line},\n" for line in lines) + "        )\n"
 
 
+def metrics() -> str:
+    """What each statistic is, and the word for each kind of object, in monitoring."""
+    what = "".join(f'    "{name}": "{text}",\n' for name, text in METRICS.items())
+    kinds = "".join(f'    "{block}": "{KINDS.get(block, block)}",\n' for block in BLOCKS)
+    return f"WHAT = {{\n{what}}}\nKINDS = {{\n{kinds}}}\nGAUGES = {GAUGES!r}\n".replace("'", '"')
+
+
 def parts() -> list[Part]:
     return [
         *(Part(f"py/python/libdlock/{file}.py", fields(name), part(name)) for name, file in FILES.items()),
         Part("py/python/libdlock/_stats.py", stats_of(), "stats-of"),
         Part("py/python/libdlock/_native.pyi", aliases(), "records"),
+        Part("py/python/libdlock/integrations/_metrics.py", metrics(), "metrics"),
     ]

@@ -27,7 +27,7 @@ run_maven() {
 if [ "${1:-}" != long ]; then
     run_maven test
     run_maven install -DskipTests >/dev/null
-    for module in shedlock spring-integration; do
+    for module in spring-boot-starter shedlock spring-integration; do
         run_maven -f parent/pom.xml test -pl "../$module"
     done
     run_maven -f consumer test

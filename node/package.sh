@@ -28,7 +28,7 @@ built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")/libdlock_
 node stage.mjs "$stage"
 platform=$(echo "$stage"/libdlock-*)
 cp -r "$build/dist" "$stage/libdlock/"
-cp -r README.md bin "$stage/libdlock/"
+cp -r README.md bin ../CHANGELOG.md "$stage/libdlock/"
 cp "$built" "$platform/dlock.node"
 ../scripts/command.sh "$platform/bin/dlock" "$profile"
 # A sixth of the size without line tables.

@@ -21,6 +21,12 @@ run_tests() {
     cp -r tests "$app/"
     echo '{ "private": true, "type": "module" }' >"$app/package.json"
     (cd "$app" && npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error ./packages/*.tgz >/dev/null)
+    # The frameworks, as users would have installed them: one copy for the tests and for the package that integrates with it.
+    for name in express express4 fastify koa prom-client reflect-metadata rxjs @koa @nestjs; do
+        ln -s "$PWD/node_modules/$name" "$app/node_modules/$name"
+    done
+    mkdir "$app/node_modules/@types"
+    ln -s "$PWD/node_modules/@types/"{express,koa} "$app/node_modules/@types/"
     # The reporter for people; scripts/totals.py reads its closing lines too.
     (cd "$app/tests" && DLOCK_ROOT=$root node --test --test-timeout=300000 --test-reporter=spec "$@")
 }

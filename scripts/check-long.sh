@@ -4,7 +4,7 @@
 # And what `make test` runs on one server, on the oldest and the newest, and the longest tests, unless REPEATS is 1.
 # Ends with one line of totals.
 #   scripts/check-long.sh           everything
-#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop redisson demo soak soak-queue; rust@redis-6.2 is that group
+#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop http redisson demo soak soak-queue; rust@redis-6.2 is that group
 #                                   on another server, see scripts/servers.sh: there all tests that need a server, the long ones too,
 #                                   and the normal run of interop and redisson
 set -euo pipefail
@@ -26,6 +26,7 @@ declare -A command=(
     [java]="java/run-tests.sh long"
     [interop]="scripts/interop.sh long"
     [interop@]="scripts/interop.sh {only}"
+    [http]="tests/http/run.sh long"
     [redisson]="tests/redisson/run.sh long"
     [redisson@]="tests/redisson/run.sh {only}"
     [demo]="demo/repeat.sh"
@@ -34,7 +35,7 @@ declare -A command=(
 )
 # Two lanes, whose groups build in folders of their own. CI, which is to end within an hour, leaves the other servers to what `make
 # test` runs there.
-[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- rust c java / python node interop redisson demo soak soak-queue
+[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- rust c java / python node interop http redisson demo soak soak-queue
 [ $# -gt 0 ] || set -- rust rust@redis-6.2 rust@valkey-9 c java \
-    / python node interop redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak soak-queue
+    / python node interop http redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak soak-queue
 run_groups "$@"

@@ -22,16 +22,16 @@ clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werro
 python_rest() {
     local tools=build/py-lint-venv/bin
     "$tools/ruff" check --quiet --config ruff.toml "$1" && "$tools/ruff" format --quiet --check --config ruff.toml "$1" &&
-        MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:api:book:bench "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
+        MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:tests/http:api:book:bench "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
 }
 
 check "rustfmt" cargo fmt --all --check
 check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "clippy, core without TLS" cargo clippy --quiet -p libdlock --no-default-features -- -D warnings
-check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock
+check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock -p libdlock-tower -p libdlock-metrics
 check "clang-format" clang_format
 check "ruff and mypy --strict: py" py/lint.sh
-for folder in api scripts bench book demo examples tests/interop tests/scenarios tests/redisson ffi-c/tests; do
+for folder in api scripts bench book demo examples tests/interop tests/scenarios tests/http tests/redisson ffi-c/tests; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done
 check "tsc, eslint and prettier: node" node/lint.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every test of every language; ends with one line of totals. Each group starts servers of its own on free ports.
 #   scripts/test.sh                           everything, in two lanes
-#   scripts/test.sh GROUP... [/ GROUP...]...  only these groups: scripts lint rust brief c python node java interop redisson docs;
+#   scripts/test.sh GROUP... [/ GROUP...]...  only these groups: scripts lint rust brief c python node java interop http redisson docs;
 #                                             groups behind a `/` run beside the others; rust@redis-6.2 is what needs a server of
 #                                             the group rust, on another server, see scripts/servers.sh
 set -euo pipefail
@@ -20,9 +20,10 @@ declare -A command=(
     [node]="node/run-tests.sh"
     [java]="java/run-tests.sh"
     [interop]="scripts/interop.sh {only}"
+    [http]="tests/http/run.sh {only}"
     [redisson]="tests/redisson/run.sh {only}"
     [docs]="scripts/test-docs.sh"
 )
 # Two lanes, whose groups build in folders of their own. The oldest and the newest server briefly.
-[ $# -gt 0 ] || set -- scripts lint rust brief@redis-6.2 brief@valkey-9 c / java python node interop redisson docs
+[ $# -gt 0 ] || set -- scripts lint rust brief@redis-6.2 brief@valkey-9 c / java python node interop http redisson docs
 run_groups "$@"

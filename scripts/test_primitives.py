@@ -16,8 +16,8 @@ from primitives_docs import FOLDERS
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = [each.name for each in PRIMITIVES]
 
-# Pages of no primitive: the index of each folder, and how a lock is taken on several servers.
-OTHER_PAGES = {"README", "quorum"}
+# Pages of no primitive: the index of each folder, how a lock is taken on several servers, what frameworks have of it.
+OTHER_PAGES = {"README", "quorum", "frameworks", "operations-and-tests"}
 
 
 def stems(folder: str, pattern: str) -> set[str]:

@@ -49,6 +49,8 @@ macro_rules! each_kind {
             Queue = 16 "queue" queues: crate::objects::QueueEntry;
             /// Jobs of a queue that were listed, for a host that reads them where they are.
             ListedJobs = 17 "list of jobs" listed_jobs: crate::outcome::ListedJobs;
+            /// A clock that a test moves.
+            Clock = 18 "clock" clocks: crate::objects::ClockEntry;
         }
     };
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use libdlock::lease::{Grant, HolderId};
 use libdlock::rw_lock::RwLockSide;
 use libdlock::{
-    BloomFilter, CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, Queue, RateLimiter, Result,
-    Semaphore, Snowflake, Worker, embed,
+    BloomFilter, CountingSemaphore, Error, ErrorKind, IdGenerator, Latch, Lock, LockAll, ManualClock, Queue,
+    RateLimiter, Result, Semaphore, Snowflake, Worker, embed,
 };
 use tokio::sync::watch;
 
@@ -375,4 +375,9 @@ pub(crate) struct SnowflakeEntry {
 /// Once fired it stays fired.
 pub(crate) struct CancelEntry {
     pub(crate) fired: watch::Sender<bool>,
+}
+
+/// The time of clients on `memory://`.
+pub(crate) struct ClockEntry {
+    pub(crate) clock: ManualClock,
 }

@@ -38,6 +38,11 @@ impl Environment {
     }
 
     #[napi(catch_unwind)]
+    pub fn rw_lock_steal(&self, id: i64, side: Given, lease_ms: Option<i64>) -> Answer<Given> {
+        self.submit("rwLockSteal", id, |state| ops::rw_lock_steal(state, handle(side), Holding::ByHandle, lease_ms))
+    }
+
+    #[napi(catch_unwind)]
     pub fn rw_lock_force_release(&self, id: i64, side: Given) -> Answer<Given> {
         self.submit("rwLockForceRelease", id, |state| ops::rw_lock_force_release(state, handle(side)))
     }

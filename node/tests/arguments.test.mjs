@@ -346,6 +346,18 @@ describe("nonsense", () => {
       "Client.semaphore(options)": (x) => client.semaphore("k", 5, x),
       "Client.semaphore(leaseMs)": (x) => client.semaphore("k", 5, { leaseMs: x }),
       "Client.semaphore(watchdogLeaseMs)": (x) => client.semaphore("k", 5, { watchdogLeaseMs: x }),
+      "LockManager.request(name)": (x) => client.locks.request(x, () => undefined),
+      "LockManager.request(options)": (x) => client.locks.request("k", x, () => undefined),
+      "LockManager.request(callback)": (x) => client.locks.request("k", {}, x),
+      ...Object.fromEntries(
+        ["mode", "ifAvailable", "steal", "signal"].map((name) => [
+          `LockManager.request(${name})`,
+          (x) => client.locks.request("k", { [name]: x }, () => undefined),
+        ]),
+      ),
+      "LockManager.query(names)": (x) => client.locks.query(x),
+      "RwLock.steal(options)": (x) => leased(rw.steal(x)),
+      "RwLock.steal(leaseMs)": (x) => leased(rw.steal({ leaseMs: x })),
       "Client.rwLock(name)": (x) => client.rwLock(x),
       "Client.rwLock(options)": (x) => client.rwLock("k", x),
       ...Object.fromEntries(
@@ -595,7 +607,8 @@ const queueCalls = (client, idle, queue, delivery, consumer) => ({
 /** `Class.method`, or `new Class`, for every public one that takes something: what the sources of the package declare. */
 function taking() {
   const folder = join(ROOT, "node/ts");
-  const sources = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
+  const files = readdirSync(folder).filter((file) => file.endsWith(".ts"));
+  const sources = files.map((file) => readFileSync(join(folder, file), "utf8"));
   const declared = /^export (abstract )?class (\w+)(?:<.*>)?(?: extends (\w+).*?)?(?: implements .*?)? \{\n(.*?)^\}/gms;
   const classes = sources.flatMap((source) => [...source.matchAll(declared)]);
   return classes.flatMap(([, abstract, name, , body]) => {

@@ -41,7 +41,7 @@ const SAID = {
     /^a writer finds: null$/m,
     /^writing as write\ngoing on as read\nreleased at the end: true$/m,
     /^refused: DLOCK_DEADLOCK$/m,
-    /^shared: read$/m,
+    /^shared: shared$/m,
   ],
   "lock-all.md": [
     /^account\/42 token below 2\^53: true\naccount\/7 token below 2\^53: true$/m,
@@ -72,6 +72,14 @@ const SAID = {
     /^true: 3 available, 0 processes wait$/m,
   ],
   "rate-limiter.md": [/^go, and 19 more at once$/m, /^paced: true 20$/m, /^true 0$/m, /^send it$/m],
+  "frameworks.md": [
+    /^express: 200 "api";r=1;t=30\nexpress: 429 retry after 30 s$/m,
+    /^fastify: 200 200 429$/m,
+    /^koa: 200 429$/m,
+    /^dlock_client_acquired_total\{client="orders",kind="lock"\} 1$/m,
+    /^alone, fencing token below 2\^53: true\nnot available: true$/m,
+    /^held: exclusive\nstolen from: AbortError$/m,
+  ],
   "worker.md": [/^as worker 0 : true$/m, /^all are taken: DLOCK_BUSY retry known: true$/m],
   "ids.md": [/^the same: true$/m, /^id of worker 7 made just now$/m],
 };

@@ -39,7 +39,15 @@ async function fresh(...packages) {
 describe("the packages", () => {
   it("hold what is needed, and nothing else", () => {
     const files = (name) => readdirSync(installed(name)).sort();
-    assert.deepEqual(files("libdlock"), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "bin", "dist", "package.json"]);
+    assert.deepEqual(files("libdlock"), [
+      "CHANGELOG.md",
+      "LICENSE-APACHE",
+      "LICENSE-MIT",
+      "README.md",
+      "bin",
+      "dist",
+      "package.json",
+    ]);
     assert.deepEqual(files(PLATFORM), ["LICENSE-APACHE", "LICENSE-MIT", "bin", "dlock.node", "package.json"]);
     assert.ok(!readdirSync(join(installed("libdlock"), "dist/esm")).some((file) => file.endsWith(".map")));
   });

@@ -92,7 +92,7 @@ describe("what read-write locks of other libraries have", () => {
     const refused = (call, message) => assert.rejects(async () => call(), { name: "TypeError", message });
     await refused(
       () => lock.acquire({ mode: "shared" }),
-      /"mode"; client\.rwLock\(name\) has withRead.* shared.* Its opt/,
+      /"mode"; client\.locks\.request has it, and client\.rwLock\(name\) has withRead.* shared.* Its opt/,
     );
     await refused(
       () => client.withLock("k", { mode: "exclusive" }, assert.fail),

@@ -115,9 +115,9 @@ const MEANT = new Map<string, readonly string[]>(
 /** What the Web Locks of browsers have as an option, and is a call of its own here. */
 const ELSEWHERE = new Map<string, string>(
   Object.entries({
-    mode: "; client.rwLock(name) has withRead(run), which is shared, and withWrite(run), which is exclusive.",
-    ifavailable: "; tryAcquire() resolves with null when it would have to wait.",
-    steal: "; forceRelease() frees a lock whoever holds it.",
+    mode: "; client.locks.request has it, and client.rwLock(name) has withRead(run), which is shared, and withWrite(run), which is exclusive.",
+    ifavailable: "; client.locks.request has it, and tryAcquire() resolves with null when it would have to wait.",
+    steal: "; client.locks.request has it, and forceRelease() frees a lock whoever holds it.",
   }),
 );
 

@@ -7,6 +7,7 @@ import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
 import { type IdGenerator, type IdGeneratorOptions, openIdGenerator } from "./id-generator.js";
 import { type Latch, openLatch } from "./latch.js";
+import { type LockManager, openLockManager } from "./lock-manager.js";
 import { type LockAll, openLockAll } from "./lock-all.js";
 import { type Lock, type LockOptions, openAndRun, openLock } from "./lock.js";
 import type { Handle } from "./native.js";
@@ -62,11 +63,14 @@ const collected = new FinalizationRegistry<Opened>(({ handle, closed }) => {
  * scope.
  */
 export class Client implements AsyncDisposable {
+  /** Locks as browsers have them in `navigator.locks`. Each is the read-write lock of its name. */
+  readonly locks: LockManager;
   readonly #opened: Opened;
 
   /** @internal */
   constructor(handle: Handle) {
     this.#opened = { handle, closed: false };
+    this.locks = openLockManager(this);
     collected.register(this, this.#opened);
   }
 

@@ -58,3 +58,11 @@ export type {
 } from "./stats.js";
 export type { Worker, WorkerOptions } from "./worker.js";
 // </api:exports>
+export type {
+  LockManager,
+  WebLock,
+  WebLockInfo,
+  WebLockMode,
+  WebLockOptions,
+  WebLockSnapshot,
+} from "./lock-manager.js";

@@ -256,6 +256,8 @@ export interface Environment {
   ): Answer<Handle>;
   /** Brings a hold. */
   rwLockAcquire(id: Id, side: Handle, waitMs?: number, leaseMs?: number): Submitted;
+  /** Brings a hold. */
+  rwLockSteal(id: Id, side: Handle, leaseMs?: number): Submitted;
   /** Brings a flag. */
   rwLockForceRelease(id: Id, side: Handle): Submitted;
   /** Brings an inspection. */

@@ -1,4 +1,4 @@
-import type { AcquireOptions, Kind, Run, Wanted } from "./acquiring.js";
+import { AT_ONCE, type AcquireOptions, type Kind, type Run, TRY, type Wanted } from "./acquiring.js";
 import { type ReadersOf, duration, readOptions } from "./arguments.js";
 import type { Client } from "./client.js";
 import { objectName } from "./convert.js";
@@ -12,6 +12,9 @@ import type { Handle, Id, NativeRwLockInspection, Submitted } from "./native.js"
 import { native, submit } from "./port.js";
 import { TYPE } from "./reentrant-hold.js";
 import { RwHeld } from "./rw-held.js";
+
+/** Known to what is made of read-write locks only: no method of a user. */
+export const STEALING = Symbol("stealing");
 
 /** One side of a read-write lock: any number may read at a time, or one may write. */
 export type Side = "read" | "write";
@@ -92,12 +95,14 @@ const KINDS = { read: kindOf("withRead", hold), write: kindOf("withWrite", hold)
 export class RwLockSide extends Lockable<RwHeld> {
   readonly side: Side;
   readonly #rwLock: RwLock;
+  readonly #steals: boolean;
 
   /** @internal */
-  constructor(rwLock: RwLock, side: Side, handle: Handle) {
+  constructor(rwLock: RwLock, side: Side, handle: Handle, steals = false) {
     super(rwLock.client, rwLock.name, handle);
     this.side = side;
     this.#rwLock = rwLock;
+    this.#steals = steals;
   }
 
   /** The lock of which it is a side. */
@@ -117,6 +122,7 @@ export class RwLockSide extends Lockable<RwHeld> {
 
   /** @internal */
   override [START](id: Id, waitMs: number | undefined, leaseMs: number | undefined): Submitted {
+    if (this.#steals) return native.rwLockSteal(id, this[HANDLE], leaseMs);
     return native.rwLockAcquire(id, this[HANDLE], waitMs, leaseMs);
   }
 }
@@ -135,9 +141,11 @@ export class RwLock {
   readonly read: RwLockSide;
   /** The side that one may hold at a time, while nobody reads. */
   readonly write: RwLockSide;
+  readonly #open: (side: Side) => Handle;
 
   /** @internal */
   constructor(client: Client, name: string, open: (side: Side) => Handle) {
+    this.#open = open;
     this.client = client;
     this.name = name;
     this.read = new RwLockSide(this, "read", open("read"));
@@ -159,6 +167,22 @@ export class RwLock {
   withWrite<T>(options: AcquireOptions, run: (held: RwHeld) => T | PromiseLike<T>): Promise<T>;
   withWrite<T>(first: AcquireOptions | Run<RwHeld, T>, second?: Run<RwHeld, T>, ...surplus: unknown[]): Promise<T> {
     return this.write[RUN]("withWrite(options, run)", first, second, surplus);
+  }
+
+  /**
+   * Takes the lock for writing at once, whoever holds either side and whoever waits: nobody else is granted it in between. The holds
+   * of others are lost, with the reason `taken`; those of this client when this resolves. Other clients are sent a message and
+   * look at once; until then only the new fencing token protects the resource. Those that wait keep their places. Rejects as
+   * `acquire` of a side does.
+   */
+  async steal(options?: { leaseMs?: number | undefined }): Promise<RwHeld> {
+    const { leaseMs } = readOptions(options, TRY, "steal(options)", { op: "steal", object: this.name });
+    return this[STEALING]().acquire({ leaseMs, ...AT_ONCE });
+  }
+
+  /** @internal The write side; each acquire of it takes the lock from whoever holds it. */
+  [STEALING](): RwLockSide {
+    return new RwLockSide(this, "write", this.#open("write"), true);
   }
 
   /** Who writes or how many read, for how long, and the last token, as the server says now. */

@@ -67,6 +67,28 @@ pub(crate) fn client_close(py: Python<'_>, client: u64, release: bool) -> PyResu
     blocking(py, "client_close", |state| ops::client_close(state, client, release))
 }
 
+/// How a client is opened whose time a clock tells, likewise.
+pub(crate) fn opening_at(
+    state: &'static State,
+    url: String,
+    options: Vec<(String, String)>,
+    log_port: Handle,
+    clock: Handle,
+) -> impl Future<Output = Result<Handle>> {
+    ops::client_open_at(state, url, options, Some(LogTo { port: log_port, user_data: 0 }), clock)
+}
+
+#[pyfunction]
+pub(crate) fn client_open_at(
+    py: Python<'_>,
+    url: String,
+    options: Vec<(String, String)>,
+    log_port: u64,
+    clock: u64,
+) -> PyResult<ClientHandle> {
+    blocking(py, "client_open_at", |state| opening_at(state, url, options, log_port, clock)).map(ClientHandle::new)
+}
+
 /// For the end of a task: stops the renewal of what it holds.
 #[pyfunction]
 pub(crate) fn client_abandon(py: Python<'_>, client: u64, holder: u64) -> PyResult<()> {

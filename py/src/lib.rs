@@ -7,6 +7,7 @@
 mod bloom_filter;
 mod call;
 mod client;
+mod clock;
 mod counting_semaphore;
 mod error;
 mod greenlets;
@@ -41,7 +42,9 @@ mod _native {
         submit_bloom_filter_false_positive_rate,
     };
     #[pymodule_export]
-    use crate::client::{ClientHandle, client_abandon, client_close, client_open};
+    use crate::client::{ClientHandle, client_abandon, client_close, client_open, client_open_at};
+    #[pymodule_export]
+    use crate::clock::{clock_advance, clock_new};
     #[pymodule_export]
     use crate::counting_semaphore::{
         Permits, counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain,
@@ -124,10 +127,10 @@ mod _native {
     use crate::stats::client_stats;
     #[pymodule_export]
     use crate::submit::{
-        fresh_holder, submit_client_close, submit_client_open, submit_held_detach, submit_held_downgrade,
-        submit_held_extend, submit_held_release, submit_held_wait_lost, submit_lock_acquire, submit_lock_attach,
-        submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect, submit_lock_release,
-        submit_lock_take,
+        fresh_holder, submit_client_close, submit_client_open, submit_client_open_at, submit_held_detach,
+        submit_held_downgrade, submit_held_extend, submit_held_release, submit_held_wait_lost, submit_lock_acquire,
+        submit_lock_attach, submit_lock_detach, submit_lock_extend, submit_lock_force_release, submit_lock_inspect,
+        submit_lock_release, submit_lock_take,
     };
     #[pymodule_export]
     use crate::worker::{submit_worker_lease, worker_bits, worker_lease, worker_number, worker_release};

@@ -7,7 +7,7 @@ use libdlock_bridge::ops::{self, Holding};
 use pyo3::prelude::*;
 
 use crate::call::submit;
-use crate::client::opening;
+use crate::client::{opening, opening_at};
 use crate::held::waiting_for_loss;
 use crate::port::Port;
 
@@ -27,6 +27,19 @@ pub(crate) fn submit_client_open(
     log_port: u64,
 ) -> PyResult<u64> {
     submit(py, "submit_client_open", port, key, |state| opening(state, url, options, log_port))
+}
+
+#[pyfunction]
+pub(crate) fn submit_client_open_at(
+    py: Python<'_>,
+    port: &Port,
+    key: u64,
+    url: String,
+    options: Vec<(String, String)>,
+    log_port: u64,
+    clock: u64,
+) -> PyResult<u64> {
+    submit(py, "submit_client_open_at", port, key, |state| opening_at(state, url, options, log_port, clock))
 }
 
 #[pyfunction]

@@ -122,7 +122,7 @@ def test_a_class_has_the_same_members_with_the_same_signatures(name: str) -> Non
         suspends = member in COROUTINES[name] or member in SCOPES
         assert inspect.iscoroutinefunction(theirs) == suspends, member
         assert not inspect.iscoroutinefunction(ours)
-        if member == "synchronized":  # what it decorates is a coroutine function there
+        if member in ("synchronized", "limit"):  # what it decorates is a coroutine function there
             assert inspect.signature(ours).parameters == inspect.signature(theirs).parameters
         elif (name, member) not in NATIVE_SCOPES:
             assert inspect.signature(ours) == inspect.signature(theirs), member

@@ -12,10 +12,17 @@ import pytest
 
 import libdlock
 from libdlock import aio
-from libdlock.aio._port import running_port
+from libdlock.aio._port import Port, running_port
 from redis_server import RedisServer
 
 HOUR = 3600
+
+
+def loop_port() -> Port:
+    """The port of the running loop."""
+    port = running_port()
+    assert isinstance(port, Port)
+    return port
 
 
 def _kinds(settled: Sequence[object]) -> list[object]:
@@ -89,7 +96,7 @@ async def test_callers_of_one_turn_need_one_script(server: RedisServer, name: st
     async with aio.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=10_000, per=HOUR)
         assert await limiter.try_acquire()
-        running_port()._has_company = True
+        loop_port()._has_company = True
         for _ in range(3):
             before = _scripts(server)
             assert all(await asyncio.gather(*(limiter.try_acquire(2) for _ in range(300))))
@@ -101,14 +108,14 @@ async def test_callers_of_one_turn_need_one_script(server: RedisServer, name: st
         assert all(await asyncio.gather(*(limiter.try_acquire() for limiter in others)))
         assert _scripts(server) - before == 2
         assert await limiter.try_acquire()
-        assert not running_port()._has_company, "the next one is sent at once"
+        assert not loop_port()._has_company, "the next one is sent at once"
 
 
 async def test_a_task_cancelled_before_its_turn_ends_spends_nothing(server: RedisServer, name: str) -> None:
     async with aio.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=20, per=HOUR)
         for left in (10, 0):
-            running_port()._has_company = True
+            loop_port()._has_company = True
             tasks = [asyncio.create_task(limiter.try_acquire()) for _ in range(20)]
             await asyncio.sleep(0)  # they have asked, and their turn is not over
             for task in tasks[1::2]:
@@ -123,7 +130,7 @@ async def test_tasks_cancelled_after_their_turn_keep_nobody_waiting(server: Redi
     async with aio.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=1000, per=HOUR)
         for given_up in (slice(0, 5), slice(0, 10), slice(0, 0)):
-            running_port()._has_company = True
+            loop_port()._has_company = True
             tasks = [asyncio.create_task(limiter.try_acquire()) for _ in range(10)]
             for _ in range(2):
                 await asyncio.sleep(0)

@@ -25,7 +25,12 @@ def examples(page: str) -> list[str]:
 FIRST = examples(GUIDE)[0]
 #: What the examples of each page say, among other things.
 SAID = {
-    "README.md": [" s; retry: True\n", "stopped: expired\n", "1 acquired, 0 waited, 99 of 100 within 0.0"],
+    "README.md": [
+        " s; retry: True\n",
+        "stopped: expired\n",
+        "gave up: True\n",
+        "1 acquired, 0 waited, 99 of 100 within 0.0",
+    ],
     "lock.md": ["stop everything: expired", "processes in the queue: 0\n"],
     "semaphore.md": ["one of at most ten at a time\n", "7 of 8\n"],
     "rw-lock.md": ["many look at the same time\n", "one changes it, with token", "nobody writes now\n"],
@@ -40,8 +45,14 @@ SAID = {
     ],
     "id-generator.md": ["blocks of 5000\n"],
     "counting-semaphore.md": ["one of two, left: 1\n", "drained 5\n"],
+    "frameworks.md": ['200 "orders";r=9;t=6\n', "to 42 mail 1\nrefused, again in 30 s\n"],
     "rate-limiter.md": ["go ahead, 19 left\n"],
     "ids.md": ["worker=7"],
+    "operations-and-tests.md": [
+        "invoice of 7 1",
+        'dlock_client_held{client="orders",kind="lock"} 1.0\n',
+        "no time has passed but 37",
+    ],
     "worker.md": ["as worker 0\n", "all are taken, try again in"],
 }
 

@@ -31,6 +31,7 @@ EXPORTS = sorted(
 PROGRAM = """
 import asyncio, os, sys, libdlock
 from libdlock import _native, aio
+from libdlock.testing import ManualClock
 export = sys.argv[1]
 
 def threads():
@@ -115,11 +116,16 @@ def threads():
         limiter.penalty(1)
         limiter.reward(1)
         limiter.block(0)
+    clock = ManualClock()
+    with clock.connect():
+        clock.advance(1)
     ids = libdlock.Snowflake(1, 1)
     assert ids.decode(ids.next_id()) and ids.next_ids(2) and ids.parse(ids.encode(5, 62), 62) == 5
     assert libdlock.Layout.named("default") == ids.layout and ids.layout.decode(5)
 
 async def tasks():
+    async with ManualClock().aio_connect():
+        pass
     async with aio.connect("memory://x") as client:
         async with client.lock("k") as held:
             assert not await held.lost.wait(0.001)

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import libdlock
-from conftest import Python, ended
 from libdlock import aio
 from libdlock._options import Options
 from redis_server import RedisServer
@@ -158,29 +157,6 @@ def test_timeout_none_waits_for_ever(client: libdlock.Client, other: libdlock.Cl
         assert not got.wait(0.1)
     assert got.wait(10)
     thread.join(10)
-
-
-TRIO = """
-import trio
-from libdlock import Unsupported, aio
-async def main():
-    for call in (lambda: aio.connect("memory://"), lambda: lock.acquire(), lambda: lock.take()):
-        try:
-            await call()
-        except Unsupported as error:
-            assert "trio" in str(error) and "thread" in str(error), error
-        else:
-            raise SystemExit("not refused")
-threads = __import__("libdlock").connect("memory://")
-client = aio.Client(threads._handle)
-lock = client.lock("k")
-trio.run(main)
-import os; os._exit(0)
-"""
-
-
-def test_trio_gets_a_clear_error(python: Python) -> None:
-    ended(python(TRIO))
 
 
 AT_EXIT = """

@@ -25,6 +25,8 @@ TOOLS = ROOT / "build/dist-tools/bin"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 #: Tools of LLVM, which know every platform's files.
 FOREIGN = {"STRIP": "llvm-strip", "OBJCOPY": "llvm-objcopy"}
+#: Debian has no short name for it.
+INSTALL_NAME = next(iter(sorted(Path("/usr/bin").glob("llvm-install-name-tool*"))), "llvm-install-name-tool")
 
 
 def call(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
@@ -45,7 +47,10 @@ def stripped(file: Path, to: Path) -> Path:
     to.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, to)
     to.chmod(0o755)
-    call(FOREIGN["STRIP"], "--strip-debug", to)
+    if file.suffix == ".dylib":
+        # Its name would be where it was built.
+        call(INSTALL_NAME, "-id", f"@rpath/{file.name}", to)
+    call(FOREIGN["STRIP"], "--strip-debug", "--discard-all", to)
     return to
 
 

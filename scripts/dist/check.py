@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import macho
 from platforms import Platform
 
 #: The newest glibc whose symbols may be used.
@@ -28,12 +29,9 @@ def read(*words: str | Path) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
-def needed(each: Platform, file: Path) -> list[str]:
+def needed(file: Path) -> list[str]:
     """The shared libraries that it needs."""
-    if each.is_apple:
-        names = re.findall(r"Name: (\S+)", read("llvm-readobj", "--needed-libs", "--macho-load-commands", file))
-        return [name for name in names if not name.endswith(file.name) and not name.startswith("@rpath")]
-    return re.findall(r"NEEDED\)?\s+(?:Shared library: )?\[?([^\]\s]+)", read("llvm-readelf", "--dynamic-table", file))
+    return re.findall(r"Shared library: \[([^\]]+)\]", read("llvm-readelf", "--dynamic-table", file))
 
 
 def file_problems(each: Platform, file: Path) -> list[str]:
@@ -41,9 +39,16 @@ def file_problems(each: Platform, file: Path) -> list[str]:
     form = re.search(r"Format: (.*)", read("llvm-readobj", "--file-headers", file))
     if form is None or form[1] != FORMS[each.os, each.cpu]:
         problems.append(f"{file.name} is {form and form[1]}, not {FORMS[each.os, each.cpu]}")
-    libraries = needed(each, file)
-    # Where it was built is no library.
-    others = [name for name in libraries if not re.fullmatch(SYSTEM[each.libc], name) and "/deps/" not in name]
+    if each.is_apple:
+        facts = macho.read(file)
+        libraries = facts.needs
+        if facts.own_name is not None and not facts.own_name.startswith("@rpath/"):
+            problems.append(f"{file.name} calls itself {facts.own_name}")
+        if not facts.is_signed and (each.cpu == "arm64" or facts.is_signed is False):
+            problems.append(f"{file.name} has no signature that holds")
+    else:
+        libraries = needed(file)
+    others = [name for name in libraries if not re.fullmatch(SYSTEM[each.libc], name)]
     if others:
         problems.append(f"{file.name} needs {', '.join(others)}")
     if each.libc == "glibc":

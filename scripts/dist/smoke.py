@@ -6,6 +6,7 @@ import platform as machine
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from platforms import ROOT, Platform
@@ -34,7 +35,7 @@ def runner(each: Platform) -> list[str] | None:
     return [] if each.libc == "glibc" or MUSL_LOADER.exists() else None
 
 
-def run(name: str, command: list[str | Path], wants: str = "ok") -> list[str]:
+def run(name: str, command: Sequence[str | Path], wants: str = "ok") -> list[str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -54,7 +55,7 @@ def in_c(each: Platform, work: Path, prefix: list[str]) -> list[str]:
     for kind, flags in (("shared", shared), ("static", static)):
         program = work / f"smoke-{kind}"
         dynamic = ["-dynamic"] if each.libc == "musl" and kind == "shared" else []
-        compile_ = [ZIG, "-m", "ziglang", "cc", "-target", target, *dynamic, f"-I{root / 'include'}", HERE / "smoke.c", "-o", program, *flags]
+        compile_: list[str | Path] = [ZIG, "-m", "ziglang", "cc", "-target", target, *dynamic, f"-I{root / 'include'}", HERE / "smoke.c", "-o", program, *flags]
         made = subprocess.run(compile_, capture_output=True, text=True)
         if made.returncode != 0:
             problems.append(f"a program with the {kind} library is not linked: {made.stderr}")
@@ -84,7 +85,7 @@ def with_pip(work: Path, wheel: Path) -> list[str]:
     """The wheel as pip takes it."""
     venv = work / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    install = [venv / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel]
+    install: list[str | Path] = [venv / "bin/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel]
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode != 0:
         return [f"pip refuses the wheel: {done.stderr}"]
@@ -92,12 +93,12 @@ def with_pip(work: Path, wheel: Path) -> list[str]:
 
 
 def with_npm(work: Path, addon: Path) -> list[str]:
-    """The packages as npm takes them, with an addon of another libc beside the right one, as in a tree for several platforms."""
+    """The packages as npm takes them."""
     app = work / "app"
     app.mkdir()
     (app / "package.json").write_text('{"private": true, "type": "module"}')
     main = next(addon.parent.glob("libdlock-[0-9]*.tgz"))
-    install = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--silent", main, addon]
+    install: list[str | Path] = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--silent", main, addon]
     done = subprocess.run(install, cwd=app, capture_output=True, text=True)
     if done.returncode != 0:
         return [f"npm refuses the packages: {done.stderr}"]

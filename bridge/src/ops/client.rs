@@ -9,6 +9,7 @@ use libdlock::{Client, Config, Result, embed};
 use crate::client::ClientEntry;
 use crate::ends::HandleEnd;
 use crate::handle::Handle;
+use crate::objects::ClockEntry;
 use crate::state::State;
 
 impl HandleEnd for ClientEntry {
@@ -46,11 +47,31 @@ pub fn client_open(
     log: Option<LogTo>,
 ) -> impl Future<Output = Result<Handle>> + Send {
     // Before it is polled: what polls it makes the runtime, if there is none yet, and knows no options.
-    let config = configure(state, &url, &options, log);
-    async move {
-        let client = Client::connect_with(config?).await?;
-        state.insert(Arc::new(ClientEntry::new(client)))
-    }
+    opened(state, configure(state, &url, &options, log))
+}
+
+/// As [`client_open`], of a private `memory://` client whose time `clock` tells, a handle of
+/// [`clock_new`](super::clock_new).
+///
+/// # Errors
+/// Also `Unsupported` for any other URL.
+pub fn client_open_at(
+    state: &'static State,
+    url: String,
+    options: Vec<(String, String)>,
+    log: Option<LogTo>,
+    clock: Handle,
+) -> impl Future<Output = Result<Handle>> + Send {
+    let config = configure(state, &url, &options, log).and_then(|mut config| {
+        config.clock(state.get::<ClockEntry>(clock, "connect")?.clock.clone())?;
+        Ok(config)
+    });
+    opened(state, config)
+}
+
+async fn opened(state: &'static State, config: Result<Config>) -> Result<Handle> {
+    let client = Client::connect_with(config?).await?;
+    state.insert(Arc::new(ClientEntry::new(client)))
 }
 
 fn configure(state: &State, url: &str, options: &[(String, String)], log: Option<LogTo>) -> Result<Config> {

@@ -6,6 +6,7 @@
 mod args;
 mod bloom_filter;
 mod client;
+mod clock;
 mod counting_semaphore;
 mod held;
 mod id_generator;
@@ -29,7 +30,8 @@ pub use self::bloom_filter::{
     bloom_filter_contains_one, bloom_filter_count, bloom_filter_false_positive_rate, bloom_filter_hashes,
     bloom_filter_key, bloom_filter_name, bloom_filter_open, bloom_filter_size,
 };
-pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open};
+pub use self::client::{LogTo, client_abandon, client_close, client_is_closed, client_open, client_open_at};
+pub use self::clock::{clock_advance, clock_new};
 pub use self::counting_semaphore::{
     counting_semaphore_acquire, counting_semaphore_add_permits, counting_semaphore_drain, counting_semaphore_inspect,
     counting_semaphore_key, counting_semaphore_name, counting_semaphore_open, counting_semaphore_release,
@@ -73,7 +75,7 @@ pub use self::queue_jobs::{
 };
 pub use self::rw_lock::{
     RwLockArgs, rw_lock_acquire, rw_lock_downgrade, rw_lock_extend, rw_lock_force_release, rw_lock_held,
-    rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release,
+    rw_lock_hold_count, rw_lock_inspect, rw_lock_name, rw_lock_open, rw_lock_release, rw_lock_steal,
 };
 pub use self::semaphore::{
     semaphore_acquire, semaphore_extend, semaphore_has_later, semaphore_held, semaphore_hold_count, semaphore_holds_of,

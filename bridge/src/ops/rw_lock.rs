@@ -100,6 +100,29 @@ pub fn rw_lock_acquire(
     }
 }
 
+/// Takes the lock away from whoever holds it, for a hold of this side, the write side; those that wait keep their places.
+/// `lease_ms`: none is the lock's own.
+///
+/// # Errors
+/// `InvalidArgument` of the read side and for the lease; `Deadlock` when the holder has the lock itself; those of the server.
+///
+/// # Cancel safety
+/// Dropped at any point it leaves no hold behind; those of others may be over all the same.
+pub fn rw_lock_steal(
+    state: &'static State,
+    side: Handle,
+    holding: Holding,
+    lease_ms: Option<i64>,
+) -> impl Future<Output = Result<Held>> + Send + 'static {
+    let begun = begin::<RwLockSideEntry>(state, side, holding, "steal");
+    async move {
+        let (entry, holder) = begun?;
+        let how = how(&*entry, Some(0), lease_ms)?;
+        let grant = embed::side_into_grant(entry.side.steal_as(holder, how).await?);
+        keep(state, entry, holding, holder, grant)
+    }
+}
+
 /// Undoes one acquire of this side by `holder`; the last one ends its hold. With a token, only of the hold that has it.
 ///
 /// # Errors

@@ -39,7 +39,7 @@ impl RwLockSide {
             (holds.of(self.side).present(holder), holds.of(self.side.other()).present(holder))
         };
         present.iter().chain(&other).try_for_each(|grant| self.refuse_lost(grant))?;
-        let wanted = SideWanted { term, side: self.side, under: None };
+        let wanted = SideWanted { term, side: self.side, under: None, steals: false };
         let grant = match (present, other, self.side) {
             (Some(grant), _, _) => self.reenter(holder, grant, term).await?,
             (None, Some(read), Side::Write) => return Err(self.refuse_upgrade(&read)),

@@ -18,6 +18,7 @@ mod options;
 mod read_write;
 mod release;
 mod side;
+mod steal;
 mod step;
 #[cfg(test)]
 mod tests;

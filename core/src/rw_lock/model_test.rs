@@ -39,6 +39,7 @@ pub(crate) enum Action {
         token_ttl_ms: Option<u64>,
         waits: bool,
         under: Option<u8>,
+        steals: bool,
         late: bool,
     },
     Release(Hold),
@@ -111,6 +112,7 @@ fn holds() -> impl Strategy<Value = Hold> {
 
 fn actions() -> impl Strategy<Value = (Action, i64)> {
     let (waits, late) = (prop::bool::weighted(0.8), prop::bool::weighted(0.05));
+    let steals = prop::bool::weighted(0.15);
     let token_ttl = prop_oneof![Just(None), Just(Some(1_000)), Just(Some(3_600_000))];
     let under = prop::option::weighted(0.5, owners());
     let ttl = || prop::option::of(1..2_000u64);
@@ -129,7 +131,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         2 => (0..CLIENTS, any::<bool>()).prop_map(|(client, listens)| Foreign::Listens { client, listens }),
     ];
     let action = prop_oneof![
-        10 => (holds(), leases(), token_ttl, waits, under, late).prop_map(|(hold, lease_ms, token_ttl_ms, waits, under, late)| Action::Acquire { hold, lease_ms, token_ttl_ms, waits, under, late }),
+        10 => (holds(), leases(), token_ttl, waits, under, steals, late).prop_map(|(hold, lease_ms, token_ttl_ms, waits, under, steals, late)| Action::Acquire { hold, lease_ms, token_ttl_ms, waits, under, steals, late }),
         7 => holds().prop_map(Action::Release),
         2 => (0..CLIENTS, late).prop_map(|(client, late)| Action::Cancel { client, late }),
         4 => (0..CLIENTS, any::<bool>(), late).prop_map(|(client, keep, late)| Action::Look { client, keep, late }),
@@ -167,11 +169,13 @@ impl Model for RwLockState {
     fn act(pair: &mut Pair<RwLockState>, action: &Action) {
         let ms = Duration::from_millis;
         match action {
-            Action::Acquire { hold, lease_ms, token_ttl_ms, waits, under, late } => {
+            Action::Acquire { hold, lease_ms, token_ttl_ms, waits, under, steals, late } => {
+                let steals = *steals && hold.side == Side::Write;
                 let under = under.filter(|_| hold.side == Side::Read);
                 let under = under.map(|owner| field(Hold { owner, side: Side::Write }));
                 let (lease, token_ttl) = (ms(*lease_ms), token_ttl_ms.map(ms));
-                pair.step(&Acquire { field: field(*hold), lease, token_ttl, waits: *waits, under }, *late);
+                let waits = *waits && !steals;
+                pair.step(&Acquire { field: field(*hold), lease, token_ttl, waits, under, steals }, *late);
             }
             Action::Release(hold) => pair.step(&Release { field: field(*hold) }, false),
             Action::Cancel { client: number, late } => pair.step(&Cancel { client: client(*number) }, *late),

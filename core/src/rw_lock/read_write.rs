@@ -33,6 +33,8 @@ pub(crate) struct SideWanted {
     pub(super) side: Side,
     /// The number of the owner under whose write hold a reader asks, which is its own.
     pub(super) under: Option<u64>,
+    /// A writer that takes the lock away from whoever holds it, and never waits.
+    pub(super) steals: bool,
 }
 
 impl Wanted for SideWanted {
@@ -67,6 +69,7 @@ impl Primitive for ReadWrite {
             token_ttl: client.options.token_ttl,
             waits,
             under: wanted.under.map(|number| field_of(format!("{}:{number}", client.id()), Side::Write)),
+            steals: wanted.steals,
         }
     }
 
@@ -108,7 +111,7 @@ impl Primitive for ReadWrite {
     }
 
     fn held_as(grant: &Grant) -> SideWanted {
-        SideWanted { term: grant.term(), side: side_of(grant.owner()), under: None }
+        SideWanted { term: grant.term(), side: side_of(grant.owner()), under: None, steals: false }
     }
 
     fn enter(&self, holder: HolderId, grant: Grant) {
@@ -117,7 +120,7 @@ impl Primitive for ReadWrite {
 
     fn in_the_way(&self, wanted: SideWanted) -> Option<Grant> {
         let holds = self.holds.lock();
-        holds.writing().filter(|_| wanted.under.is_none()).cloned()
+        holds.writing().filter(|_| wanted.under.is_none() && !wanted.steals).cloned()
     }
 
     fn told(&self, lost: &Grant) {

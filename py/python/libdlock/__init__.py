@@ -43,6 +43,7 @@ from ._hold import Inspection
 from ._id_generator import IdGenerator
 from ._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
 from ._latch import Latch
+from ._limited import RateLimited
 from ._limiter import RateLimiter
 from ._lock import Lock
 from ._lock_all import HeldAll, LockAll, OwnedHoldAll
@@ -127,6 +128,7 @@ __all__ = [
     "QueueFull",
     "QueueStats",
     "Rate",
+    "RateLimited",
     "RateLimiter",
     "RwHeld",
     "RwLock",

@@ -24,7 +24,9 @@ impl Refusal {
         match self {
             Refusal::Limited(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Undecided(error) if error.kind() == ErrorKind::InvalidName => StatusCode::BAD_REQUEST,
-            Refusal::Undecided(error) if error.is_retryable() || error.kind() == ErrorKind::OutcomeUnknown => {
+            Refusal::Undecided(error)
+                if error.is_retryable() || matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Closed) =>
+            {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             Refusal::Undecided(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -37,10 +39,12 @@ impl Refusal {
             (Refusal::Limited(Decision { retry_after: Some(wait), .. }), _) => {
                 format!("rate limit reached; try again in {} s", seconds(*wait).max(1))
             }
-            (Refusal::Limited(_), _) => "rate limit reached".to_owned(),
-            (_, StatusCode::BAD_REQUEST) => "the request's key for the rate limit is not allowed".to_owned(),
-            (_, StatusCode::SERVICE_UNAVAILABLE) => "the rate limit could not be checked; try again later".to_owned(),
-            _ => "the rate limit could not be checked".to_owned(),
+            (Refusal::Limited(_), _) => "rate limit reached; this request can never be granted".to_owned(),
+            (_, StatusCode::BAD_REQUEST) => {
+                "the key of the rate limit is too long, or has characters that it may not have".to_owned()
+            }
+            (_, StatusCode::SERVICE_UNAVAILABLE) => "the rate limit cannot be decided now; try again in 1 s".to_owned(),
+            _ => "the rate limit cannot be decided".to_owned(),
         }
     }
 

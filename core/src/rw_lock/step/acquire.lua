@@ -7,7 +7,8 @@
 -- ARGV[3]  lease in ms
 -- ARGV[4]  not after, server time in us: later than this the request is void
 -- ARGV[5]  ms for which the token key outlives this, see token.lua
--- ARGV[6]  1 to stand in the queue if it is not granted, 0 for a non-blocking attempt
+-- ARGV[6]  1 to stand in the queue if it is not granted, 0 for a non-blocking attempt, 2 for a writer that takes the lock away from
+--          whoever holds it, past the queue
 -- ARGV[7]  Redisson's channel of the lock
 -- ARGV[8]  field of the write hold under which a reader asks, or nothing: whoever writes may read as well
 --
@@ -18,9 +19,11 @@
 --          {3, now us, rank}                  to be had, but others come first
 --
 -- Never a writer beside another holder, unless that reads under it. Nothing is granted that somebody in front is waiting for, but
--- for two non-blocking attempts per head.
+-- for two non-blocking attempts per head, and to a writer that takes the lock away: the holds of others are over then, and their
+-- clients are told `lost`.
 local T, K = KEYS[2], KEYS[3]
 local client, field, lease, waits, under = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[6] == '1', ARGV[8]
+local steals = ARGV[6] == '2'
 local now = clock()
 if now > tonumber(ARGV[4]) then
   return {2, now}
@@ -47,8 +50,8 @@ if mode and redis.call('HEXISTS', L, field) == 1 then
 end
 
 local n = writes(field) and ALL or 1
-local head = redis.call('ZRANGE', Q, 0, 0)[1]
-local turn = (head or available_in(mode) < n) and turn_of(client, n, waits, head, head and wanting(ALL), now)
+local head = not steals and redis.call('ZRANGE', Q, 0, 0)[1]
+local turn = not steals and (head or available_in(mode) < n) and turn_of(client, n, waits, head, head and wanting(ALL), now)
 local beneath = under ~= '' and mode == 'write' and redis.call('HEXISTS', L, under) == 1 and left_of(under, '1') > 0
 if turn and not beneath and not turn.is_due(available_in(mode)) then
   -- What follows may end in an error, and an error changes nothing.
@@ -87,6 +90,12 @@ end
 local token = mint(T, now, ARGV[5], 1)
 if not token then
   return redis.error_reply(NO_TOKEN)
+end
+if steals and mode then
+  for _, victim in ipairs(end_all()) do
+    tell(victim, 'lost')
+  end
+  mode = nil
 end
 if mode then
   redis.call('HSET', L, field, '1')

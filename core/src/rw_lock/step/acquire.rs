@@ -19,6 +19,8 @@ pub(crate) struct Acquire {
     pub(crate) waits: bool,
     /// The field of the write hold under which a reader asks: whoever writes may read as well.
     pub(crate) under: Option<String>,
+    /// Take the lock away from whoever holds it, past the queue: of a writer that does not wait.
+    pub(crate) steals: bool,
 }
 
 impl Acquire {
@@ -73,7 +75,7 @@ impl Step for Acquire {
             return Ok(Acquired::granted(now, token));
         }
         let mut turn = Turn::new(client, wants, self.waits);
-        if !self.is_beneath(state, mode, now) && !turn.is_due(&state.queue, available_in(mode)) {
+        if !self.steals && !self.is_beneath(state, mode, now) && !turn.is_due(&state.queue, available_in(mode)) {
             state.token.as_ref().map_or(Ok(0), |key| token::last(key, 1))?;
             let mut due = false;
             if mode == Some(Mode::Write) {
@@ -107,12 +109,17 @@ impl Step for Acquire {
             }
         }
         let token = token::mint(&mut state.token, now, self.token_ttl, 1)?;
+        if self.steals {
+            state.take_away(name, now, outbox);
+        }
         let deadline = now.millis() + millis(self.lease);
         state.add(&self.field, if writes(&self.field) { Mode::Write } else { Mode::Read }, deadline);
         let timeout = Text { value: token.to_string(), deadline: Some(deadline) };
         state.timeouts.insert((self.field.clone(), 1), timeout);
-        let available = state.mode().map_or(0, available_in);
-        turn.leave(&mut state.queue_at(name, now, outbox), (available, ALL.into()), caller);
+        if !self.steals {
+            let available = state.mode().map_or(0, available_in);
+            turn.leave(&mut state.queue_at(name, now, outbox), (available, ALL.into()), caller);
+        }
         Ok(Acquired::granted(now, token))
     }
 
@@ -122,6 +129,7 @@ impl Step for Acquire {
             turn_lua!(),
             token_lua!(),
             include_str!("holds.lua"),
+            include_str!("end_all.lua"),
             include_str!("acquire.lua")
         ));
         &SCRIPT
@@ -137,7 +145,7 @@ impl Step for Acquire {
         call.args.number(millis(self.lease));
         call.args.number(attempt.not_after.0);
         call.args.number(self.token_ttl.map_or(0, millis));
-        call.args.number(self.waits.into());
+        call.args.number(if self.steals { 2 } else { self.waits.into() });
         call.args.join(name.companion_parts(CHANNEL));
         call.args.push(self.under.as_deref().unwrap_or_default());
     }

@@ -1,4 +1,5 @@
-use super::{CHANNEL, RwLockState, add_queue_keys, with_holds};
+use super::{CHANNEL, RwLockState, add_queue_keys};
+use crate::contended::wants_lua;
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
 use crate::time::ServerTime;
@@ -36,7 +37,12 @@ impl Step for ForceRelease {
     }
 
     fn script() -> &'static Script {
-        static SCRIPT: Script = Script::new(with_holds!("force_release.lua"));
+        static SCRIPT: Script = Script::new(concat!(
+            wants_lua!("rw"),
+            include_str!("holds.lua"),
+            include_str!("end_all.lua"),
+            include_str!("force_release.lua")
+        ));
         &SCRIPT
     }
 

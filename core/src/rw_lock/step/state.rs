@@ -196,6 +196,15 @@ impl RwLockState {
         holds.iter().filter(|(field, _)| is_ours(field)).map(|(field, _)| start_of(field, CLIENT_BYTES)).collect()
     }
 
+    /// Ends every hold, whoever has it, and tells its clients.
+    pub(super) fn take_away(&mut self, name: &ObjectName, now: ServerTime, outbox: &mut Outbox<'_>) {
+        let clients = self.end_all();
+        let mut queue = self.queue_at(name, now, outbox);
+        for client in &clients {
+            queue.tell(client, "lost");
+        }
+    }
+
     /// A hold enters the hash, made for it if nobody holds the lock.
     pub(super) fn add(&mut self, field: &str, mode: Mode, deadline: u64) {
         if let Some(fields) = self.main.fields_mut() {

@@ -67,3 +67,84 @@ async fn waiters_get_it_at_once_by_a_forced_release() {
         nothing_is_left(&locks[0]).await;
     }
 }
+
+#[tokio::test]
+async fn a_lock_that_is_stolen_has_its_new_writer_at_once() {
+    for place in Place::both() {
+        let locks = place.prices(3).await;
+        let free = locks[0].write().steal().await.unwrap();
+        let writes = locks[1].write().steal().await.unwrap();
+        assert!(writes.token() > free.token());
+        assert_eq!(soon("the loss", free.lost()).await, Some(LossReason::Taken));
+        assert_eq!(free.release().await.unwrap_err().kind(), ErrorKind::NotHeld);
+        assert!(writes.is_valid() && locks[1].inspect().await.unwrap().ours);
+        writes.release().await.unwrap();
+        let readers = [locks[0].read().acquire().await.unwrap(), locks[1].read().acquire().await.unwrap()];
+        let held = locks[2].write().steal().await.unwrap();
+        for reads in readers {
+            assert_eq!(soon("the loss", reads.lost()).await, Some(LossReason::Taken));
+        }
+        held.extend(Duration::from_secs(40)).await.unwrap();
+        held.release().await.unwrap();
+        nothing_is_left(&locks[2]).await;
+    }
+}
+
+#[tokio::test]
+async fn those_that_wait_keep_their_places_when_a_lock_is_stolen() {
+    for place in Place::both() {
+        let locks = place.prices(4).await;
+        let held = locks[0].write().acquire().await.unwrap();
+        let (first, second) = (waits(&locks[1].write()), {
+            queued(&locks[0], 1).await;
+            waits(&locks[2].read())
+        });
+        queued(&locks[0], 2).await;
+        let stolen = locks[3].write().steal().await.unwrap();
+        assert_eq!(soon("the loss", held.lost()).await, Some(LossReason::Taken));
+        assert_eq!(locks[0].inspect().await.unwrap().queued, 2);
+        let token = stolen.token();
+        stolen.release().await.unwrap();
+        let first = granted(first).await;
+        assert!(first.token() > token);
+        first.release().await.unwrap();
+        granted(second).await.release().await.unwrap();
+        nothing_is_left(&locks[3]).await;
+    }
+}
+
+#[tokio::test]
+async fn ones_own_holds_are_lost_at_once_when_one_steals() {
+    for place in Place::both() {
+        let lock = &place.prices(1).await[0];
+        for side in [lock.read(), lock.write()] {
+            let held = side.acquire().await.unwrap();
+            let waiter = waits(&lock.write());
+            settle().await;
+            let stolen = lock.write().steal().await.unwrap();
+            assert_eq!((held.is_valid(), held.loss()), (false, Some(LossReason::Taken)));
+            assert!(stolen.is_valid() && stolen.loss().is_none());
+            stolen.release().await.unwrap();
+            granted(waiter).await.release().await.unwrap();
+        }
+        nothing_is_left(lock).await;
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_stolen_is_refused() {
+    for place in Place::both() {
+        let lock = &place.prices(1).await[0];
+        assert_eq!(lock.read().steal().await.unwrap_err().kind(), ErrorKind::InvalidArgument);
+        let me = HolderId::fresh();
+        let reads = lock.read().acquire_as(me, AcquireOptions::default()).await.unwrap();
+        let error = lock.write().steal_as(me, AcquireOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Deadlock);
+        assert!(reads.is_valid());
+        let too_short = AcquireOptions::default().lease(crate::lease::Lease::Fixed(Duration::from_millis(1)));
+        let error = lock.write().steal_as(HolderId::fresh(), too_short).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        reads.release().await.unwrap();
+        nothing_is_left(lock).await;
+    }
+}

@@ -239,7 +239,8 @@ async fn a_repeat_gets_the_token_that_it_was_given_before() {
         for side in [Side::Read, Side::Write] {
             let field = field_of(context.next_owner(), side);
             let lease = Duration::from_secs(5);
-            let step = Acquire { field: field.clone(), lease, token_ttl: None, waits: true, under: None };
+            let step =
+                Acquire { field: field.clone(), lease, token_ttl: None, waits: true, under: None, steals: false };
             let again = async || context.operate(lock.shared.name(), &step).await.unwrap().reply;
             let Acquired::Granted { token, .. } = again().await else { panic!("it is free") };
             let other = lock.read().try_acquire().await.unwrap();

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::http::request::Parts;
 use axum::routing::get;
 use libdlock::limit::{Absent, LimiterOptions};
-use libdlock::{Client, Rate, RateLimiter};
+use libdlock::{Client, Config, Rate, RateLimiter};
 use libdlock_tower::RateLimitLayer;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,9 +18,10 @@ type Failure = Box<dyn std::error::Error>;
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
+    let mut config = Config::from_url(&setting("REDIS_URL", "redis://127.0.0.1:6379"))?;
     // It starts also while Redis is away, and answers 503 until that is there.
-    let url = format!("{}?lazy_connect=true", setting("REDIS_URL", "redis://127.0.0.1:6379"));
-    let client = Client::connect(&url).await?;
+    config.set("lazy_connect", "true")?;
+    let client = Client::connect_with(config).await?;
     let app = app(&client)?.into_make_service_with_connect_info::<SocketAddr>();
 
     let port: u16 = setting("PORT", "8000").parse()?;

@@ -1,4 +1,6 @@
-"""libdlock for asyncio: the names and signatures of `libdlock`, with coroutines where that blocks. The holder is the task.
+"""libdlock for asyncio and trio: the names and signatures of `libdlock`, with coroutines where that blocks.
+
+The holder is the task.
 
 async with libdlock.aio.connect("redis://127.0.0.1:6379/0") as client:
     async with client.lock("report", lease=30, wait=2) as held:
@@ -35,6 +37,7 @@ from .._errors import (
 )
 from .._hold import Inspection
 from .._jobs import Backoff, ListedJob, NewJob, Put, QueueCounts
+from .._limited import RateLimited
 from .._native import __version__
 from .._options import LockDefaults
 from .._permits import SemaphoreInspection
@@ -128,6 +131,7 @@ __all__ = [
     "QueueFull",
     "QueueStats",
     "Rate",
+    "RateLimited",
     "RateLimiter",
     "RwHeld",
     "RwLock",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, ParamSpec, TypeVar
 
 from .. import _native
 from .._convert import DO_NOT_WAIT, Seconds, optional_ms
@@ -18,7 +20,11 @@ from .._decision import (
     length_given,
     tokens_given,
 )
+from .._limited import LimitKey, RateLimited, key_of_call, refuse_unless_called
 from ._port import running_port
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 class RateLimiter(NamedLimiter):
@@ -67,6 +73,35 @@ class RateLimiter(NamedLimiter):
         task gives the tokens back.
         """
         return await self._ask(cost, optional_ms(wait, "wait", op="rate limit", name=self._name), key)
+
+    def limit(
+        self, *, key: LimitKey | None = None, cost: int = 1, wait: Seconds | None = None
+    ) -> Callable[[Callable[_P, Coroutine[Any, Any, _T]]], Callable[_P, Coroutine[Any, Any, _T]]]:
+        """A decorator: each call of the coroutine function takes `cost` tokens first, and waits for them as `acquire` does
+        (`wait=0`: not at all). `RateLimited` if it does not get them; the function is not called then.
+
+        `key` is a text with the function's parameters, such as `"user:{user_id}"`, or a function that is called with its
+        arguments. One that returns `None`, or an empty text, means the limiter's own tokens.
+        """
+        cost_given(cost, self._name)
+        optional_ms(wait, "wait", op="rate limit", name=self._name)
+
+        def decorate(
+            function: Callable[_P, Coroutine[Any, Any, _T]],
+        ) -> Callable[_P, Coroutine[Any, Any, _T]]:
+            refuse_unless_called(function, tasks=True)
+            key_of = key_of_call(key, function)
+
+            @functools.wraps(function)
+            async def limited(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+                decision = await self.acquire(cost, wait, key=key_of(*args, **kwargs))
+                if not decision:
+                    raise RateLimited(decision, self._name)
+                return await function(*args, **kwargs)
+
+            return limited
+
+        return decorate
 
     async def peek(self, *, key: str | None = None) -> Decision:
         """How things stand for one token, without spending any."""

@@ -28,6 +28,8 @@ from ._turn import Ask, Part, by_limiter, refuse
 if TYPE_CHECKING:
     from typing_extensions import TypeVarTuple, Unpack
 
+    from ._trio import TrioPort
+
     _Ts = TypeVarTuple("_Ts")
 
 _ports: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Port]] = weakref.WeakKeyDictionary()
@@ -42,23 +44,16 @@ class _LastUsed(threading.local):
 _last_used = _LastUsed()
 
 
-def running_loop() -> asyncio.AbstractEventLoop:
-    """The running loop; an error that says so where another library runs the tasks."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        trio = sys.modules.get("trio")
-        if trio is not None and trio.lowlevel.in_trio_run():
-            raise Unsupported(
-                "libdlock.aio needs asyncio, and this is a task of trio. Use libdlock on a thread there: "
-                "`held = await trio.to_thread.run_sync(lock.take)`, and `held.release` in the same way"
-            ) from None
-        raise
-
-
-def running_port() -> Port:
+def running_port() -> Port | TrioPort:
     """The port of the running loop, made with its first operation."""
-    loop = running_loop()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        if not in_trio():
+            raise
+        from ._trio import running_port as port_of_run
+
+        return port_of_run()
     port = _last_used.port()
     if port is not None and port.loop is loop:
         return port
@@ -69,6 +64,18 @@ def running_port() -> Port:
         _ports[loop] = weakref.ref(port)
     _last_used.port = _ports[loop]
     return port
+
+
+def in_trio() -> bool:
+    """Whether this is a task of trio."""
+    trio = sys.modules.get("trio")
+    return trio is not None and trio.lowlevel.in_trio_task()
+
+
+def needs_asyncio(what: str, instead: str) -> None:
+    """Refuses in a task of trio what is there for asyncio alone."""
+    if in_trio():
+        raise Unsupported(f"{what} needs asyncio, and this is a task of trio. {instead}")
 
 
 class Port:

@@ -13,7 +13,7 @@ from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, liste
 from .._queues import NamedQueue
 from ._consumer import Consumer, Handler
 from ._delivery import Delivery
-from ._port import running_port
+from ._port import needs_asyncio, running_port
 
 
 class Queue(NamedQueue):
@@ -128,7 +128,11 @@ class Queue(NamedQueue):
 
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
         each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
+        `Unsupported` in a task of trio.
         """
+        needs_asyncio(
+            "a consumer", "Take the jobs in a loop there: `async with await queue.take() as delivery`"
+        )
         return Consumer(
             self, self._next, handler, concurrency, Backoff() if backoff is None else backoff, grace
         )

@@ -20,7 +20,7 @@ import org.libdlock.internal.Wire;
  * <p>Close it. One that is collected while open warns through the logger {@code org.libdlock}, and what it holds runs out with its leases.
  * The JVM exits by itself while clients are open and locks are held.
  */
-public final class Client implements AutoCloseable {
+public class Client implements AutoCloseable {
     static final Cleaner CLEANER = Cleaner.create();
 
     private final Port port;

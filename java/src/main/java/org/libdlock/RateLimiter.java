@@ -21,7 +21,7 @@ import org.libdlock.internal.Wire;
  * <p>It is judged by the server's clock. A decision is never asked for twice: one whose reply was lost throws
  * {@link OutcomeUnknownException} and counts as spent.
  */
-public final class RateLimiter {
+public class RateLimiter {
     private final Client client;
     private final String name;
     private final long handle;

@@ -1,0 +1,5 @@
+/** Locks and rate limits on methods of Spring beans. */
+@NullMarked
+package org.libdlock.spring;
+
+import org.jspecify.annotations.NullMarked;

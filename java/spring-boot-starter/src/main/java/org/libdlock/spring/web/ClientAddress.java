@@ -1,0 +1,45 @@
+package org.libdlock.spring.web;
+
+import java.net.Inet4Address;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Whose tokens the requests of an address need. */
+final class ClientAddress {
+    private ClientAddress() {}
+
+    /** The address; of IPv6 the first 64 bits, because a client usually has so many. Null without an address. */
+    static @Nullable String key(@Nullable String address) {
+        if (address == null || address.isEmpty()) {
+            return null;
+        }
+        // With a colon it is an address, and asks no name server.
+        if (address.indexOf(':') < 0 || !address.matches("[0-9a-fA-F:.]+(%.*)?")) {
+            return address;
+        }
+        int zone = address.indexOf('%');
+        try {
+            InetAddress parsed = InetAddress.getByName(zone < 0 ? address : address.substring(0, zone));
+            return parsed instanceof Inet4Address ? parsed.getHostAddress() : network(parsed.getAddress());
+        } catch (UnknownHostException wrong) {
+            return address;
+        }
+    }
+
+    /** The first 64 bits as RFC 5952 writes them: the zeros at the end are the longest run, or as long as another. */
+    private static String network(byte[] bytes) {
+        int[] groups = new int[4];
+        Arrays.setAll(groups, at -> ((bytes[2 * at] & 0xff) << 8) | (bytes[2 * at + 1] & 0xff));
+        int length = groups.length;
+        while (length > 0 && groups[length - 1] == 0) {
+            length--;
+        }
+        StringBuilder text = new StringBuilder();
+        for (int at = 0; at < length; at++) {
+            text.append(at == 0 ? "" : ":").append(Integer.toHexString(groups[at]));
+        }
+        return text.append("::").toString();
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package org.libdlock.spring.boot;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package org.libdlock.spring.metrics;
+
+import org.jspecify.annotations.NullMarked;

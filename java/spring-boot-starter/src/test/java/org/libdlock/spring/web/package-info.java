@@ -1,0 +1,4 @@
+@NullMarked
+package org.libdlock.spring.web;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,228 @@
+// The module of NestJS: its decorators, its guard and its client, with the real framework.
+
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+
+import * as nest from "@nestjs/common";
+import { APP_GUARD, NestFactory } from "@nestjs/core";
+import { FastifyAdapter } from "@nestjs/platform-fastify";
+import "reflect-metadata";
+
+import {
+  InjectClient,
+  Libdlock,
+  LibdlockModule,
+  Locked,
+  RateLimitGuard,
+  RateLimited,
+  SkipRateLimit,
+  getClientToken,
+  getLibdlockToken,
+} from "libdlock/nestjs";
+
+import { ONE, statuses, withClient } from "./kit/http.mjs";
+
+describe("NestJS", () => {
+  /** An application of one controller with these methods, each with its decorators. */
+  const start = async ({ root, methods = {}, controllerWith = [], providers = [], options = {} }) => {
+    class Controller {}
+    nest.Controller()(Controller);
+    for (const [name, [run, ...decorators]] of Object.entries(methods)) {
+      Controller.prototype[name] = run;
+      const descriptor = Object.getOwnPropertyDescriptor(Controller.prototype, name);
+      for (const decorate of [nest.Get(name), ...decorators].reverse())
+        decorate(Controller.prototype, name, descriptor);
+      Object.defineProperty(Controller.prototype, name, descriptor);
+    }
+    for (const decorate of controllerWith) decorate(Controller);
+    class App {}
+    nest.Module({ imports: [root].flat(), controllers: [Controller], providers })(App);
+    const app = await NestFactory.create(App, { logger: false, abortOnError: false, ...options });
+    await app.listen(0, "127.0.0.1");
+    return { app, port: app.getHttpServer().address().port };
+  };
+  const limiters = { demo: ONE, wide: { tokens: 3, perMs: 3_600_000 } };
+  const root = LibdlockModule.forRoot({ url: "memory://", limiters });
+
+  it("limiters of the module are named, of controllers and handlers", async () => {
+    const { app, port } = await start({
+      root,
+      methods: { a: [() => "ok", RateLimited("demo")], b: [() => "ok"], c: [() => "ok", SkipRateLimit()] },
+      controllerWith: [RateLimited({ limiter: "wide", key: () => undefined })],
+    });
+    assert.deepEqual(await statuses(port, "/a", "/a", "/b", "/b", "/c"), [200, 429, 200, 429, 200]);
+    await app.close();
+  });
+
+  it("a guard of the application does not ask again", async () => {
+    const { app, port } = await start({
+      root,
+      methods: { a: [() => "ok", RateLimited("wide")] },
+      providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }],
+    });
+    assert.deepEqual(await statuses(port, "/a", "/a", "/a", "/a"), [200, 200, 200, 429]);
+    await app.close();
+  });
+
+  it("the client is injected, and closed with the application", async () => {
+    class Stock {
+      constructor(client) {
+        this.client = client;
+      }
+    }
+    InjectClient()(Stock, undefined, 0);
+    const { app } = await start({ root, providers: [Stock] });
+    const { client } = app.get(Stock);
+    assert.equal(client, app.get(getClientToken()));
+    assert.equal((await app.get(getLibdlockToken()).limiter("demo").peek()).limit, 1);
+    await client.lock("x").acquire();
+    assert.equal(client.closed, false);
+    await app.close();
+    assert.equal(client.closed, true);
+  });
+
+  it("a client of one's own stays open", () =>
+    withClient(async (client) => {
+      const { app } = await start({ root: LibdlockModule.forRoot({ client }) });
+      await app.close();
+      assert.equal(client.closed, false);
+    }));
+
+  it("options may be made by other providers", async () => {
+    const made = { url: "memory://", limiters };
+    class Factory {
+      createLibdlockOptions() {
+        return made;
+      }
+    }
+    class Config {}
+    nest.Module({ providers: [{ provide: "made", useValue: made }], exports: ["made"] })(Config);
+    for (const how of [
+      { useFactory: async (options) => options, inject: ["made"], imports: [Config] },
+      { useClass: Factory },
+    ]) {
+      const { app, port } = await start({
+        root: LibdlockModule.forRootAsync(how),
+        methods: { a: [() => "ok", RateLimited("demo")] },
+        options: { httpAdapter: undefined },
+      });
+      assert.deepEqual(await statuses(port, "/a", "/a"), [200, 429]);
+      await app.close();
+    }
+    assert.throws(() => LibdlockModule.forRootAsync({}), /useFactory, useClass or useExisting must be/);
+    assert.throws(() => LibdlockModule.forRoot({}), /forRoot\(options\): url must be a string, not undefined/);
+    await assert.rejects(
+      start({ root: LibdlockModule.forRootAsync({ useFactory: () => ({}) }) }),
+      /url must be a string/,
+    );
+  });
+
+  it("two modules are told apart by their names", async () => {
+    const other = LibdlockModule.forRoot({
+      url: "memory://",
+      name: "other",
+      limiters: { demo: { ...ONE, tokens: 2 } },
+    });
+    const { app, port } = await start({
+      root: [root, other],
+      methods: {
+        a: [() => "ok", RateLimited("demo")],
+        b: [() => "ok", RateLimited({ limiter: "demo", client: "other" })],
+      },
+    });
+    assert.deepEqual(await statuses(port, "/a", "/a", "/b", "/b", "/b"), [200, 429, 200, 200, 429]);
+    assert.notEqual(app.get(getClientToken()), app.get(getClientToken("other")));
+    await app.close();
+  });
+
+  it("what is not configured is told", async () => {
+    const errors = [];
+    const filter = {
+      catch: (error, host) => (errors.push(error.message), host.switchToHttp().getResponse().status(500).end()),
+    };
+    nest.Catch()(filter.constructor);
+    const methods = {
+      a: [() => "ok", RateLimited("typo")],
+      b: [() => "ok", RateLimited({ limiter: "demo", client: "none" })],
+    };
+    const { app, port } = await start({ root, methods });
+    app.useGlobalFilters(filter);
+    assert.deepEqual(await statuses(port, "/a", "/b"), [500, 500]);
+    await app.close();
+    await withClient((client) => {
+      assert.throws(
+        () => new Libdlock(client, limiters, false).limiter("typo"),
+        /no limiter "typo".*there are: "demo", "wide"/,
+      );
+    });
+  });
+
+  it("a method of any provider runs under its lock", async () => {
+    const log = [];
+    class Report {
+      async run(what) {
+        log.push(`begin ${what}`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        log.push(`end ${what}`);
+        return what;
+      }
+    }
+    const decorate = (name, decorator) => {
+      const descriptor = Object.getOwnPropertyDescriptor(Report.prototype, name);
+      decorator(Report.prototype, name, descriptor);
+      Object.defineProperty(Report.prototype, name, descriptor);
+    };
+    Report.prototype.busy = () => "never";
+    nest.SetMetadata("kept", 7)(Report.prototype.run);
+    decorate(
+      "run",
+      Locked((what) => `report:${what[0]}`),
+    );
+    decorate("busy", Locked("taken", { waitMs: 0, onBusy: (error, ...args) => `${error.kind} ${args}` }));
+    assert.equal(Reflect.getMetadata("kept", Report.prototype.run), 7);
+    assert.equal(Report.prototype.run.name, "run");
+    const { app } = await start({ root, providers: [Report] });
+    const report = app.get(Report);
+    assert.deepEqual(await Promise.all([report.run("a1"), report.run("a2")]), ["a1", "a2"]);
+    assert.deepEqual(log, ["begin a1", "end a1", "begin a2", "end a2"]);
+    const held = await app.get(getClientToken()).lock("taken").acquire();
+    assert.equal(await report.busy(1, 2), "BUSY 1,2");
+    await held.release();
+    assert.equal(await report.busy(), "never");
+    await assert.rejects(new Report().run("a"), /works on what Nest makes/);
+    await app.close();
+  });
+
+  it("a handler is locked in either order of decorators", async () => {
+    let running = 0;
+    const run = async () => {
+      assert.equal((running += 1), 1);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      running -= 1;
+      return "done";
+    };
+    const { app, port } = await start({ root, methods: { a: [run, Locked("x")] } });
+    assert.deepEqual(await Promise.all([statuses(port, "/a"), statuses(port, "/a")]), [[200], [200]]);
+    await app.close();
+    class Other {}
+    nest.Controller()(Other);
+    Other.prototype.a = run;
+    const descriptor = Object.getOwnPropertyDescriptor(Other.prototype, "a");
+    nest.Get("a")(Other.prototype, "a", descriptor);
+    Locked("x")(Other.prototype, "a", descriptor);
+    Object.defineProperty(Other.prototype, "a", descriptor);
+    class App {}
+    nest.Module({ imports: [root], controllers: [Other] })(App);
+    const second = await NestFactory.create(App, new FastifyAdapter(), { logger: false });
+    await second.listen(0, "127.0.0.1");
+    assert.deepEqual(await statuses(second.getHttpServer().address().port, "/a"), [200]);
+    await second.close();
+  });
+
+  it("locks refuse options that are none", () => {
+    assert.throws(() => Locked("x", { wait: 5 }), /has no option "wait"/);
+    assert.throws(() => Locked(7), /name must be a string/);
+    assert.throws(() => Locked("x", { onBusy: 7 }), /onBusy must be a function/);
+    assert.throws(() => Locked("x")(class {}.prototype, "a", {}), /@Locked is for methods/);
+  });
+});

@@ -1,0 +1,78 @@
+// Fields on a response of Node's own.
+
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+import type { Fields } from "./fields.js";
+
+/** Where fields stand: a response of Node's own, or what a framework has for it. */
+export interface Headers {
+  get(name: string): unknown;
+  set(name: string, value: string): void;
+}
+
+/** Adds the fields to those that are there: a list behind a comma, a time only where there is none. */
+export function addFields(headers: Headers, { policy, limit, retryAfter }: Fields): void {
+  append(headers, "RateLimit-Policy", policy);
+  append(headers, "RateLimit", limit);
+  if (retryAfter !== undefined && headers.get("Retry-After") === undefined) headers.set("Retry-After", retryAfter);
+}
+
+function append(headers: Headers, name: string, ours: string | undefined): void {
+  if (ours === undefined) return;
+  const there = headers.get(name);
+  const theirs = Array.isArray(there) ? there.join(", ") : text(there);
+  headers.set(name, theirs === "" ? ours : `${theirs}, ${ours}`);
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
+
+/**
+ * Adds the fields when the head of the response is written: whatever the handler, or the framework for its error, has set until then
+ * is kept.
+ */
+export function addFieldsLast(response: ServerResponse, fields: Fields): void {
+  const writeHead = response.writeHead.bind(response) as (status: number, ...rest: unknown[]) => ServerResponse;
+  const headers: Headers = {
+    get: (name) => response.getHeader(name),
+    set: (name, value) => response.setHeader(name, value),
+  };
+  const wrapper = (status: number, ...rest: unknown[]): ServerResponse => {
+    if (response.headersSent) return writeHead(status, ...rest);
+    // A second call is an error, which the original reports.
+    response.writeHead = writeHead;
+    const at = typeof rest[0] === "object" ? 0 : 1;
+    if (rest[at] !== undefined) rest[at] = withoutOurs(rest[at] as Given, headers);
+    addFields(headers, fields);
+    return writeHead(status, ...rest);
+  };
+  response.writeHead = wrapper;
+}
+
+const OURS = ["ratelimit-policy", "ratelimit", "retry-after"];
+
+/** What is given along with the status would replace what is set: ours are set instead, so that they can be added to. */
+function withoutOurs(given: Given, headers: Headers): Given {
+  const pairs = Array.isArray(given) ? pairsOf(given) : (Object.entries(given) as Pair[]);
+  const isOurs = ([name]: [string, unknown]): boolean => OURS.includes(name.toLowerCase());
+  if (!pairs.some(isOurs)) return given;
+  for (const [name, value] of pairs.filter(isOurs)) headers.set(name, String(value));
+  const rest = pairs.filter((pair) => !isOurs(pair));
+  return Array.isArray(given) ? rest.flat() : Object.fromEntries(rest);
+}
+
+type Pair = [string, OutgoingHttpHeader];
+
+/** Names and values in turn, or as pairs. */
+function pairsOf(given: readonly unknown[]): Pair[] {
+  if (given.every((pair) => Array.isArray(pair))) return given as Pair[];
+  return Array.from({ length: given.length / 2 }, (_, at) => [String(given[2 * at]), given[2 * at + 1] as string]);
+}
+
+/** Whether nothing can be answered any more: it was, or the client is gone. */
+export function isOver(response: ServerResponse): boolean {
+  return response.headersSent || response.writableEnded || response.destroyed;
+}
