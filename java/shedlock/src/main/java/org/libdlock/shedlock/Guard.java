@@ -49,7 +49,7 @@ record Guard(Client client, String name) {
     /** In place of an earlier hold, which may have ended meanwhile. */
     Hold replace(Hold earlier, Duration least) {
         release(earlier);
-        return take(least).orElse(Hold.NONE);
+        return least.isZero() ? Hold.NONE : take(least).orElse(Hold.NONE);
     }
 
     private void release(Hold earlier) {

@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.libdlock.LockLostException;
 import org.libdlock.support.Eventually;
 import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.scheduling.concurrent.SimpleAsyncTaskScheduler;
@@ -82,6 +83,20 @@ class ContractTest extends WithRegistry {
         Thread.sleep(200);
         assertThatThrownBy(lock::unlock).isInstanceOf(ConcurrentModificationException.class);
         lock.lock();
+        lock.unlock();
+    }
+
+    @Test
+    void aThreadThatWasNotToldYetIsToldByItsNextAcquire() throws Exception {
+        LibdlockLockRegistry registry = registry(Duration.ofMillis(100));
+        Lock lock = registry.obtain("foo");
+        lock.lock();
+        Thread.sleep(200);
+        assertThatThrownBy(lock::tryLock).isInstanceOf(LockLostException.class);
+        registry.expireUnusedOlderThan(-1000);
+        assertThat(registry.size()).as("it holds nothing").isZero();
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+        assertThat(lock.tryLock()).isTrue();
         lock.unlock();
     }
 

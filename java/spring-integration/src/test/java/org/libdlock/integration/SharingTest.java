@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -81,8 +82,7 @@ class SharingTest extends WithRegistry {
             assertThat(soon(thread)).isEqualTo(true);
         }
         for (int group = 0; group < groups; group++) {
-            Message<?> whole = output.receive(5_000);
-            assertThat(whole).isNotNull();
+            Message<?> whole = Objects.requireNonNull(output.receive(5_000), "no group within 5 s");
             assertThat(new HashSet<Object>((Collection<?>) whole.getPayload()))
                     .isEqualTo(Set.copyOf(IntStream.range(0, size).boxed().toList()));
         }
