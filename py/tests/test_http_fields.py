@@ -104,7 +104,8 @@ def test_errors_have_the_status_of_their_kind() -> None:
     bad = undecided(libdlock.InvalidName("secret"), policy)
     assert (bad.status, bad.fields) == (400, ())
     assert b"secret" not in bad.body
-    for own in (libdlock.InvalidArgument, libdlock.WrongType, libdlock.Closed):
+    assert undecided(libdlock.Closed(), policy).status == 503
+    for own in (libdlock.InvalidArgument, libdlock.WrongType):
         with pytest.raises(own):
             undecided(own(), policy)
     with pytest.raises(libdlock.InvalidName):  # the limiter's own name, before there was a limiter
