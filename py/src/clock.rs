@@ -8,7 +8,7 @@ use crate::object_handle::ObjectHandle;
 
 #[pyfunction]
 pub(crate) fn clock_new(py: Python<'_>) -> PyResult<ObjectHandle> {
-    let handle = quick(py, "clock_new", |state| ops::clock_new(state))?;
+    let handle = quick(py, "clock_new", ops::clock_new)?;
     Ok(ObjectHandle::new(HandleKind::Clock, handle))
 }
 

@@ -6,6 +6,7 @@ import gc
 import random
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Awaitable, Callable
@@ -18,6 +19,7 @@ import trio
 import libdlock
 from conftest import Python, ended
 from libdlock import aio
+from proxy import Proxy
 from redis_server import RedisServer
 
 Main = Callable[[aio.Client, aio.Client], Awaitable[object]]
@@ -138,6 +140,22 @@ def test_a_cancelled_block_releases_its_lock(url: str, name: str) -> None:
         assert not await other.lock(name).locked()
 
     run(url, main)
+
+
+def test_a_cancelled_block_waits_for_its_release(proxy: Proxy, name: str) -> None:
+    async def main(client: aio.Client, other: aio.Client) -> None:
+        with trio.CancelScope() as scope:
+            async with client.lock(name):
+                proxy.hold_replies()
+                passing = threading.Timer(0.3, proxy.pass_replies)
+                began = time.monotonic()
+                passing.start()
+                scope.cancel()
+                await trio.sleep_forever()
+        assert time.monotonic() - began >= 0.3
+        passing.join()
+
+    run(proxy.url, main)
 
 
 def test_nothing_is_asked_for_in_a_cancelled_scope(url: str, name: str) -> None:
