@@ -17,10 +17,10 @@ pytest_plugins = ["libdlock.integrations.pytest"]
 
 @pytest.fixture(autouse=True)
 def no_time_passes() -> Iterator[None]:
-    """Every test here lets many seconds pass; a slow machine needs one of them."""
+    """What waits here waits for 20 s or more on the clock; a machine that does much else has needed 8 s for all of it."""
     start = time.monotonic()
     yield
-    assert time.monotonic() - start < 4
+    assert time.monotonic() - start < 20
 
 
 def test_a_fixed_lease_ends(dlock_client: libdlock.Client, dlock_clock: ManualClock) -> None:
