@@ -37,12 +37,12 @@ def test_a_fixed_lease_ends(dlock_client: libdlock.Client, dlock_clock: ManualCl
 
 def test_the_watchdog_renews_as_time_passes(dlock_client: libdlock.Client, dlock_clock: ManualClock) -> None:
     with dlock_client.lock("stock").take() as held:
-        for _ in range(60):
+        for _ in range(10):
             dlock_clock.advance(60)
             assert held.valid
-        assert dlock_clock.now == 3600
+        assert dlock_clock.now == 600
         # Each third of 30 s; a renewal is due at the first step after that.
-        assert 300 <= dlock_client.stats().lock.renewals <= 360
+        assert 50 <= dlock_client.stats().lock.renewals <= 60
 
 
 def test_a_process_that_was_suspended_has_lost_its_lock(
