@@ -83,7 +83,7 @@ class ManualClock:
         """Moves the time at once, as for a process that was suspended: nothing is renewed on the way."""
         self._move(_ms(seconds, "seconds"))
 
-    def run(self, call: Callable[[], _R], step: Seconds = 0.1) -> _R:
+    def run(self, call: Callable[[], _R], step: Seconds = 1) -> _R:
         """Makes a call on a thread of its own, such as `lambda: lock.acquire(timeout=5)`, and moves the time in steps for as
         long as the call waits: it takes no real time, and ends a few steps late. What it returns or raises.
 
@@ -102,7 +102,7 @@ class ManualClock:
             time.sleep(0.0005)  # for the thread: nothing tells that it has come to wait
         return done.result()
 
-    async def run_async(self, call: Coroutine[Any, Any, _R], step: Seconds = 0.1) -> _R:
+    async def run_async(self, call: Coroutine[Any, Any, _R], step: Seconds = 1) -> _R:
         """As `run`, of a coroutine, such as `lock.acquire(timeout=5)`, in a task of its own."""
         needs_asyncio("run_async", "Start the call in a nursery and move the clock by `advance` there")
         before = self._waiting()
