@@ -1,7 +1,9 @@
 package org.libdlock.spring;
 
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -48,6 +50,11 @@ final class AnnotatedMethods {
         if (!AnnotationUtils.isCandidateClass(type, Set.of(Locked.class, RateLimited.class, RateLimits.class))) {
             return false;
         }
+        if (isLimited(type) && Arrays.stream(type.getMethods()).noneMatch(method -> isHandler.test(type, method))) {
+            throw new LibdlockConfigurationException(
+                    "@RateLimited on the class " + type.getName() + " has no effect: no method of it handles requests",
+                    "Put the annotation on the methods.");
+        }
         Map<Method, Boolean> annotated = MethodIntrospector.selectMethods(
                 type, (MethodIntrospector.MetadataLookup<Boolean>) method -> isAnnotated(method) ? true : null);
         boolean any = false;
@@ -58,9 +65,12 @@ final class AnnotatedMethods {
     }
 
     private static boolean isAnnotated(Method method) {
-        return AnnotatedElementUtils.hasAnnotation(method, Locked.class)
-                || AnnotatedElementUtils.hasAnnotation(method, RateLimited.class)
-                || AnnotatedElementUtils.hasAnnotation(method, RateLimits.class);
+        return AnnotatedElementUtils.hasAnnotation(method, Locked.class) || isLimited(method);
+    }
+
+    private static boolean isLimited(AnnotatedElement element) {
+        return AnnotatedElementUtils.hasAnnotation(element, RateLimited.class)
+                || AnnotatedElementUtils.hasAnnotation(element, RateLimits.class);
     }
 
     /** The limiters that the annotations name which were read until now. */

@@ -34,16 +34,21 @@ public class RateLimiters {
      * @throws LibdlockConfigurationException when there is none
      */
     public RateLimiter get(String name) {
-        RateLimiter limiter = made.computeIfAbsent(name, this::find);
+        RateLimiter known = made.get(name);
+        if (known != null) {
+            return known;
+        }
+        RateLimiter limiter = find(name);
         if (limiter == null) {
-            TreeSet<String> known = new TreeSet<>(configured.keySet());
-            known.addAll(Arrays.asList(beans.getBeanNamesForType(RateLimiter.class, true, false)));
+            TreeSet<String> names = new TreeSet<>(configured.keySet());
+            names.addAll(Arrays.asList(beans.getBeanNamesForType(RateLimiter.class, true, false)));
             throw new LibdlockConfigurationException(
-                    "there is no rate limiter \"" + name + "\"; known are " + known,
+                    "there is no rate limiter \"" + name + "\"; known are " + names,
                     "Set libdlock.limiters." + name + ".tokens and libdlock.limiters." + name
                             + ".per, or define a bean of the type org.libdlock.RateLimiter with this name.");
         }
-        return limiter;
+        RateLimiter first = made.putIfAbsent(name, limiter);
+        return first == null ? limiter : first;
     }
 
     private @Nullable RateLimiter find(String name) {

@@ -139,6 +139,11 @@ class MisuseTest {
         public void sell(long id) {}
     }
 
+    @RateLimited("a")
+    static class LimitedClass {
+        public void sell(long id) {}
+    }
+
     private static final ApplicationContextRunner RUNNER =
             Contexts.withoutUrl().withPropertyValues("libdlock.url=memory://");
 
@@ -182,6 +187,11 @@ class MisuseTest {
     void returnTypesWhoseEndIsNotSeenAreRefused() {
         refused(Reactive.class, "@Locked on Reactive.sell(long)", "reactor.core.publisher.Mono");
         refused(PlainFuture.class, "@Locked on PlainFuture.sell(long)", "java.util.concurrent.Future");
+    }
+
+    @Test
+    void aLimitOfAClassWithoutHandlersIsRefused() {
+        refused(LimitedClass.class, "@RateLimited on the class", "LimitedClass has no effect");
     }
 
     @Test
