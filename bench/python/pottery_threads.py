@@ -6,7 +6,7 @@ import sys
 
 import threads
 from pottery import Redlock  # type: ignore[import-not-found]
-from redis import Redis  # type: ignore[import-not-found]
+from redis import Redis
 
 
 def main(what: str, url: str, callers: str, seconds: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-import redis.asyncio  # type: ignore[import-not-found]
+import redis.asyncio
 import tasks
 
 #: Seconds. It is not renewed.

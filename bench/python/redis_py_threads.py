@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import redis  # type: ignore[import-not-found]
+import redis
 import threads
 
 #: Seconds. It is not renewed.

@@ -14,7 +14,7 @@ import threading
 import time
 from typing import Any
 
-import redis  # type: ignore[import-not-found]
+import redis
 import rq  # type: ignore[import-not-found]
 from protocol import answer, ready
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 int main(void) {
-    const char *url = "memory://";
+    const char* url = "memory://";
     dlock_error_t error = DLOCK_ERROR_INIT;
-    dlock_client_t *client = NULL;
-    dlock_lock_t *lock = NULL;
-    dlock_held_t *held = NULL;
+    dlock_client_t* client = NULL;
+    dlock_lock_t* lock = NULL;
+    dlock_held_t* held = NULL;
     if (dlock_client_open(url, strlen(url), NULL, &client, &error) != DLOCK_OK ||
         dlock_lock_open(client, "job", 3, NULL, &lock, &error) != DLOCK_OK ||
         dlock_lock_take(lock, NULL, &held, &error) != DLOCK_OK) {

@@ -12,7 +12,7 @@ const OP: &str = "steal";
 impl RwLockSide {
     /// Takes the write side at once, whoever holds either side and whoever waits, in one script: nobody else is granted it in
     /// between. The holds of others are lost, with [`LossReason::Taken`]: those of this client when this returns; other clients
-    /// are sent a message and look at once, and until then only the new [token](RwHeld::token), which is larger than theirs,
+    /// are sent a message and look at once, and until then only the new token, which is larger than theirs,
     /// protects the resource. With more than 500 holders the others learn of it at their next renewal. Those that wait keep their
     /// places.
     ///
