@@ -124,7 +124,7 @@ class Pages(unittest.TestCase):
 MOVING = {
     "redis-py": ["py/python/libdlock/**/*.py"],
     "redlock": ["node/ts/**/*.ts", "py/python/libdlock/**/*.py"],
-    "shedlock": ["java/src/main/**/*.java"],
+    "shedlock": ["java/src/main/**/*.java", "java/*/src/main/**/*.java"],
     "curator": ["java/src/main/**/*.java"],
     "bullmq": ["node/ts/**/*.ts"],
 }

@@ -72,7 +72,8 @@ class SchedulerLockTest extends WithProvider {
         }
         assertThat(MOST_AT_ONCE).hasValue(1);
         assertThat(RARE).as("once within lockAtLeastFor").hasValue(1);
-        // The applications are gone, and the minute is not over. A task that still ran keeps its lock for lockAtMostFor, so that
+        // The applications are gone, and the minute is not over. A task that still ran keeps its lock for
+        // lockAtMostFor, so that
         // nothing is said of the other one.
         assertThat(client.lock("SchedulerLockTest-rare:at-least").isLocked()).isTrue();
     }
