@@ -85,6 +85,11 @@ pub(crate) struct RedisBackend {
 /// there takes.
 const REDIAL_GRACE: Duration = Duration::from_millis(20);
 
+/// How long it waits for that when the server may be known to be away.
+fn redial_grace(known_away: bool) -> Duration {
+    if known_away { Duration::ZERO } else { REDIAL_GRACE }
+}
+
 impl RedisBackend {
     pub(super) async fn connect(
         target: &Target,
@@ -130,18 +135,8 @@ impl RedisBackend {
         if self.link.up(|_| ()).is_some() {
             return Ok(());
         }
-        let there = self.is_there(self.clock.now().plus(self.grace(false))).await;
+        let there = self.is_there(self.clock.now().plus(self.link.patience(REDIAL_GRACE))).await;
         there.map_err(|error| Failed { error: error.renamed(op), echo_until: None, away: true })
-    }
-
-    /// How long a caller that needs no server waits for a connection: not at all when the server is `known_away`, and as long as
-    /// for an answer while the client, which connects lazily, dials for the first time.
-    fn grace(&self, known_away: bool) -> Duration {
-        match known_away {
-            true => Duration::ZERO,
-            false if self.link.is_untried() => self.response_timeout,
-            false => REDIAL_GRACE,
-        }
     }
 
     /// Why there is no connection, if there is none.
@@ -258,7 +253,7 @@ impl RedisBackend {
         tokio::select! {
             biased;
             done = self.run_step(name, step, deadline, deadline, true, begun, at) => done,
-            error = self.link.down_for(self.grace(known_away)) => {
+            error = self.link.down_for(redial_grace(known_away)) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
                 Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name).into())

@@ -11,7 +11,7 @@ use redis::{Pipeline, RedisError, RedisResult, Value};
 
 use super::link::Connected;
 use super::verdict::{StepKind, Verdict};
-use super::{RedisBackend, Sent, outcome_unknown, request, verdict};
+use super::{RedisBackend, Sent, outcome_unknown, redial_grace, request, verdict};
 use crate::backend::{Done, Failed, Tried};
 use crate::blocking;
 use crate::error::Error;
@@ -116,7 +116,7 @@ impl RedisBackend {
         }
         let down = async {
             match alone {
-                Some(known_away) => self.link.down_for(self.grace(known_away)).await,
+                Some(known_away) => self.link.down_for(redial_grace(known_away)).await,
                 None => std::future::pending().await,
             }
         };

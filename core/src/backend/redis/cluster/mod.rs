@@ -196,9 +196,10 @@ impl Cluster {
         let (mut begun, mut sent_on, mut ask): (Option<Begun>, u32, Option<Address>) = (None, 0, None);
         let mut last_sent_on = None;
         loop {
-            let grace = if self.routes.is_untried() { self.response_timeout } else { REDIAL_GRACE };
-            let until = self.clock.now().plus(request.patience(grace)).min(deadline);
-            let place = self.place(slot, R::kind(), begun, until).await?;
+            let place = match self.routes.place(slot) {
+                Some(place) => place,
+                None => self.place(slot, &request, begun, deadline).await?,
+            };
             let asked = ask.take().map(|address| self.routes.node_at(&address));
             let (node, asking) = (asked.as_ref().unwrap_or(&place.node), asked.is_some());
             let at = InSlot { routes: &self.routes, slot, home: &place.node.address, asking };
@@ -241,8 +242,16 @@ impl Cluster {
         }
     }
 
-    /// The node that serves the slot, waiting for one until `until`.
-    async fn place(&self, slot: u16, kind: StepKind, begun: Option<Begun>, until: Tick) -> Result<Place, Failed> {
+    /// The node that serves the slot, of which none is known, waiting for one as long as the request does.
+    async fn place<R: AtNode>(
+        &self,
+        slot: u16,
+        request: &R,
+        begun: Option<Begun>,
+        deadline: Tick,
+    ) -> Result<Place, Failed> {
+        let grace = if self.routes.is_untried() { self.response_timeout } else { REDIAL_GRACE };
+        let until = self.clock.now().plus(request.patience(grace)).min(deadline);
         loop {
             if let Some(place) = self.routes.place(slot) {
                 return Ok(place);
@@ -256,7 +265,7 @@ impl Cluster {
                         Some(why) => why.message().to_owned(),
                         None => format!("no node of {} serves the slot of this name ({slot})", self.target),
                     };
-                    return Err(failed(kind, ErrorKind::Connection, message, begun));
+                    return Err(failed(R::kind(), ErrorKind::Connection, message, begun));
                 }
             }
         }

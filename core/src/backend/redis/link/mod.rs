@@ -205,12 +205,17 @@ impl Link {
         }
     }
 
-    /// Whether it is not known yet whether the server can be reached: no dial has ended.
-    pub(super) fn is_untried(&self) -> bool {
-        matches!(&*self.0.state.borrow(), State::Down { why: None })
+    /// How long a caller with this `grace` waits for a connection: as long as for an answer while no dial has ended yet, of a
+    /// client that connects lazily.
+    pub(super) fn patience(&self, grace: Duration) -> Duration {
+        match &*self.0.state.borrow() {
+            State::Down { why: None } => grace.max(self.0.dialler.options().response_timeout),
+            _ => grace,
+        }
     }
 
-    /// Completes with the reason once there has been no connection for `grace`. Cancel safe.
+    /// Completes with the reason once there has been no connection for `grace`, or for as long as [`Link::patience`] says; at once
+    /// for none. Cancel safe.
     pub(super) async fn down_for(&self, grace: Duration) -> Error {
         let mut state = self.0.state.subscribe();
         loop {
@@ -223,7 +228,7 @@ impl Link {
             tokio::select! {
                 biased;
                 _ = state.wait_for(|state| !matches!(state, State::Down { .. })) => {}
-                () = self.0.clock.sleep_until(self.0.clock.now().plus(grace)) => return self.unreachable(),
+                () = self.0.clock.sleep_until(self.0.clock.now().plus(self.patience(grace))) => return self.unreachable(),
             }
         }
     }
