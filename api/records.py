@@ -86,3 +86,7 @@ def in_lists() -> dict[str, tuple[range, range]]:
 BUCKETS: int = _JSON["buckets"]
 #: What each statistic is, of whatever kind, as a monitoring system shows it.
 METRICS: dict[str, str] = _JSON["metrics"]
+#: The words of `dlock` for the kinds of objects that the statistics name otherwise.
+KINDS = {"limiter": "rate-limiter", "rw_lock": "rw-lock", "counting_semaphore": "counting-semaphore"}
+#: Counts that also go down.
+GAUGES = ("waiting", "held")

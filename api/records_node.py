@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts import Part
-from records import ALL_STATS, HISTOGRAM, RECORDS, Field
+from records import ALL_STATS, BLOCKS, GAUGES, HISTOGRAM, KINDS, METRICS, RECORDS, Field
 from words import camel, sentence, wrapped
 
 #: As users see it.
@@ -101,6 +101,18 @@ def part(block: str) -> str:
     return f"{block}-stats" if block else "stats"
 
 
+def metrics() -> str:
+    """The word for each kind of object, and what each statistic is, in monitoring."""
+    kinds = "".join(f'  {camel(block)}: "{KINDS.get(block, block)}",\n' for block in BLOCKS)
+    gauges = ", ".join(f'"{camel(each)}"' for each in GAUGES)
+    what = "".join(f'  {camel(each)}: "{text}",\n' for each, text in METRICS.items())
+    return (
+        f"/** As `dlock serve` says them. */\nconst KINDS: Readonly<Record<Kind, string>> = {{\n{kinds}}};\n\n"
+        f"const GAUGES: readonly string[] = [{gauges}] satisfies Field[];\n\n"
+        f"/** What each statistic is, of whatever kind. */\nconst FIELDS: Readonly<Record<Field, string>> = {{\n{what}}};\n"
+    )
+
+
 def parts() -> list[Part]:
     return [
         Part("node/ts/stats.ts", interface("Histogram"), "histogram"),
@@ -118,6 +130,7 @@ def parts() -> list[Part]:
         Part("node/ts/native.ts", native("CountingSemaphoreInspection"), "counting-semaphore-inspection"),
         Part("node/ts/native.ts", native("RwLockInspection"), "rw-lock-inspection"),
         Part("node/ts/native.ts", native("Decision"), "decision"),
+        Part("node/ts/prom-client.ts", metrics(), "metrics"),
         Part("node/src/stats.rs", struct(HISTOGRAM.name), "histogram"),
         *(Part("node/src/stats.rs", struct(record.name), part(block)) for block, record in ALL_STATS.items()),
         *(

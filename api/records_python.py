@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from parts import Part
-from records import BLOCKS, METRICS, RECORDS, Field, in_lists
-from records_rust import GAUGES, KINDS
+from records import BLOCKS, GAUGES, KINDS, METRICS, RECORDS, Field, in_lists
 from words import docstring, sentence
 
 TYPES = {

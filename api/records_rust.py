@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parts import Part
-from records import ALL_STATS, BUCKETS, CORE_BLOCKS, CORE_RECORDS, METRICS, Field
+from records import ALL_STATS, BUCKETS, CORE_BLOCKS, CORE_RECORDS, GAUGES, KINDS, METRICS, Field
 from words import item
 
 TYPES = {
@@ -46,12 +46,6 @@ def histograms() -> str:
     if len(line) > 121:
         line = "    [\n" + "".join(f"        {time},\n" for time in times) + "    ]\n    .map(Histogram::from)\n"
     return f"pub fn histograms(stats: &Stats) -> [Histogram; {len(times)}] {{\n{line}}}\n"
-
-
-#: Words of `dlock` for the kinds of objects that the statistics name otherwise.
-KINDS = {"limiter": "rate-limiter", "rw_lock": "rw-lock", "counting_semaphore": "counting-semaphore"}
-#: Counts that also go down.
-GAUGES = ("waiting", "held")
 
 
 def metrics(of: str) -> str:

@@ -178,6 +178,10 @@ function histogram(name: string, labels: Labels, { buckets, count, sumMs }: Hist
 
 type Kind = Exclude<keyof Stats, "retries">;
 
+type FieldsOf<Block> = Block extends object ? keyof Block : never;
+type Field = "retries" | FieldsOf<Stats[Kind]>;
+
+// <api:metrics> written by `python3 api/write.py` from api/records.json
 /** As `dlock serve` says them. */
 const KINDS: Readonly<Record<Kind, string>> = {
   lock: "lock",
@@ -189,9 +193,6 @@ const KINDS: Readonly<Record<Kind, string>> = {
   worker: "worker",
   queue: "queue",
 };
-
-type FieldsOf<Block> = Block extends object ? keyof Block : never;
-type Field = "retries" | FieldsOf<Stats[Kind]>;
 
 const GAUGES: readonly string[] = ["waiting", "held"] satisfies Field[];
 
@@ -227,3 +228,4 @@ const FIELDS: Readonly<Record<Field, string>> = {
   waitTime: "From a call to its grant.",
   holdTime: "From a grant to the beginning of its end.",
 };
+// </api:metrics>
