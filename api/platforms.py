@@ -1,20 +1,69 @@
-"""The platforms that packages are built for, in Node's package and on their page."""
+"""The platforms that packages are built for, for scripts/dist, Node's package and their page."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import facts
 from parts import Part
 
-PLATFORMS: list[dict[str, Any]] = facts.read("platforms")["platforms"]
+
+@dataclass(frozen=True)
+class Platform:
+    """One of them."""
+
+    #: As npm's packages are called.
+    name: str
+    #: As Rust calls it.
+    triple: str
+    libc: str | None
+    #: As Node calls them.
+    os: str
+    cpu: str
+    #: What `uname -sm` prints there.
+    uname: str
+    #: The tag of a wheel.
+    wheel: str
+    #: The folder in the jar.
+    java: str
+    #: In words.
+    what: str
+    #: How far it is tested.
+    tested: str
+
+    @property
+    def zig(self) -> str:
+        """As cargo-zigbuild calls it: with the oldest glibc that is served."""
+        return f"{self.triple}.2.17" if self.libc == "glibc" else self.triple
+
+    @property
+    def is_apple(self) -> bool:
+        """Whether its libraries are of another form."""
+        return self.os == "darwin"
+
+    @property
+    def suffix(self) -> str:
+        """What a shared library's name ends with."""
+        return "dylib" if self.is_apple else "so"
+
+
+PLATFORMS = [Platform(**row) for row in facts.read("platforms")["platforms"]]
+
+
+def platform(name: str) -> Platform:
+    """The one of this name."""
+    for each in PLATFORMS:
+        if each.name == name:
+            return each
+    raise SystemExit(f"no platform is called {name}; there are {', '.join(each.name for each in PLATFORMS)}")
+
 
 GENERATED = "// Written by `python3 api/write.py` from api/platforms.json.\n"
 
 
 def for_node() -> str:
     """The names, the likelier one first where two could load."""
-    names = "".join(f'  "{each["name"]}",\n' for each in PLATFORMS)
+    names = "".join(f'  "{each.name}",\n' for each in PLATFORMS)
     return (
         f"{GENERATED}\n/** What a native library is built for: each has a package of its own, `libdlock-` and this. */\n"
         f"export const PLATFORMS: readonly string[] = [\n{names}];\n"
@@ -25,13 +74,13 @@ def for_the_command() -> str:
     """A line of `case` for each system and processor."""
     packages: dict[str, list[str]] = {}
     for each in PLATFORMS:
-        packages.setdefault(each["uname"], []).append(f"libdlock-{each['name']}")
+        packages.setdefault(each.uname, []).append(f"libdlock-{each.name}")
     return "".join(f'"{uname}") packages="{" ".join(names)}" ;;\n' for uname, names in packages.items())
 
 
 def table() -> str:
     """For docs/platforms.md."""
-    rows = "".join(f"| {each['what']} | `{each['name']}` | `{each['wheel']}` | {each['tested']} |\n" for each in PLATFORMS)
+    rows = "".join(f"| {each.what} | `{each.name}` | `{each.wheel}` | {each.tested} |\n" for each in PLATFORMS)
     return f"\n| platform | npm, archive | wheel | tested by |\n|---|---|---|---|\n{rows}\n"
 
 

@@ -7,11 +7,8 @@ out=$PWD/build/dist
 rm -rf "$out"
 mkdir -p "$out"
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
-target=${CARGO_TARGET_DIR:-target}
 
-# The packages are what git knows; --allow-dirty lets a working copy be tried.
-cargo package --quiet --package libdlock-fork --package libdlock --no-verify --allow-dirty
-cp "$target/package/libdlock-$version.crate" "$target/package/libdlock-fork-$version.crate" "$out/"
+scripts/dist/crates.sh "$out"
 
 scripts/python-venv.sh
 cp build/venv-wheel/libdlock-*.whl "$out/"

@@ -15,10 +15,11 @@ import time
 import zipfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "api")]
 import check
 import smoke
-from platforms import PLATFORMS, ROOT, Platform, platform
+from parts import ROOT
+from platforms import PLATFORMS, Platform, platform
 
 OUT = ROOT / "build/dist-all"
 TOOLS = ROOT / "build/dist-tools/bin"

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms import ROOT, Platform
+from parts import ROOT
+from platforms import Platform
 
 HERE = Path(__file__).resolve().parent
 ZIG = ROOT / "build/dist-tools/bin/python"
