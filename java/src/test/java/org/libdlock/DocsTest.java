@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -15,10 +14,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.libdlock.support.Jvm;
+import org.libdlock.support.Programs;
 
 /** Runs the programs on the pages of docs/java. */
 class DocsTest extends WithServer {
-    private static final Pattern PROGRAM = Pattern.compile("^```java\n(.*?)^```$", Pattern.DOTALL | Pattern.MULTILINE);
     private static final List<String> IMPORTS = List.of(
             "java.time.Duration",
             "java.util.List",
@@ -71,15 +70,6 @@ class DocsTest extends WithServer {
             Map.entry("worker.md", List.of("as worker 0: true", "all are taken, retry known: true")),
             Map.entry("ids.md", List.of("made by worker 7", "fits a double: true")));
 
-    private static Path folder() {
-        return Path.of(System.getProperty("root"), "docs/java");
-    }
-
-    private static List<String> programs(String page) throws IOException {
-        String text = Files.readString(folder().resolve(page));
-        return PROGRAM.matcher(text).results().map(found -> found.group(1)).collect(Collectors.toList());
-    }
-
     private String run(Path folder, String name, String program) throws IOException {
         Path file = Files.writeString(folder.resolve(name + ".java"), program);
         try (Jvm jvm = Jvm.with().environment("REDIS_URL", server.url()).start(file.toString())) {
@@ -89,13 +79,13 @@ class DocsTest extends WithServer {
 
     @Test
     void theFirstProgramRunsAsShown(@TempDir Path folder) throws IOException {
-        String first = programs("README.md").get(0);
+        String first = Programs.of("README.md").get(0);
         assertThat(run(folder, "First", first)).matches("held, fencing token \\d{16}\nfree again: true\n");
         assertThat(server.command("EXISTS", "report")).isEqualTo(0L);
     }
 
     static Stream<String> pages() throws IOException {
-        try (Stream<Path> pages = Files.list(folder())) {
+        try (Stream<Path> pages = Files.list(Programs.folder())) {
             // The tests of the integrations compile the programs of frameworks.md.
             return pages
                     .map(page -> page.getFileName().toString())
@@ -110,7 +100,7 @@ class DocsTest extends WithServer {
     @MethodSource("pages")
     void theOtherProgramsOfAPageRunInOrder(String page, @TempDir Path folder) throws IOException {
         assertThat(SAID).as("what the programs say").containsKey(page);
-        List<String> programs = programs(page);
+        List<String> programs = Programs.of(page);
         int first = page.equals("README.md") ? 1 : 0;
         String said = runInOrder(folder, programs.subList(first, programs.size()));
         for (String line : SAID.getOrDefault(page, List.of())) {
