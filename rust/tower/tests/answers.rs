@@ -114,7 +114,6 @@ async fn an_address_is_a_key() {
     assert_eq!(ask(&app, from("[2001:db8::2]:1")).await.status, StatusCode::TOO_MANY_REQUESTS);
 }
 
-#[cfg(feature = "axum")]
 #[tokio::test]
 async fn axums_address_is_a_key() {
     let server = Server::start();
