@@ -199,6 +199,17 @@ fn commands_can_be_awaited_and_counted() {
 }
 
 #[test]
+fn what_a_script_says_is_not_taken_for_the_command() {
+    let (_server, proxy, mut conn) = setup();
+    let published = proxy.on(&["PUBLISH", "news"], Action::Pass);
+    let script = "-- PUBLISH news\nreturn ARGV[1]";
+    assert_eq!(conn.cmd(&["EVAL", script, "0", "old"]).expect("a reply").text(), "old");
+    assert_eq!(published.hits(), 0);
+    conn.cmd(&["EVAL", script, "0", "publish news"]).expect("a reply");
+    assert_eq!(published.hits(), 1, "its arguments are");
+}
+
+#[test]
 fn half_closing_ends_one_direction() {
     let (server, proxy, mut conn) = setup();
     assert!(answers(&mut conn));

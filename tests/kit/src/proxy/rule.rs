@@ -38,7 +38,10 @@ struct Rule {
 
 impl Rule {
     fn matches(&self, command: &[&[u8]]) -> bool {
-        self.hits < self.times && self.parts.iter().all(|part| command.iter().any(|arg| contains(arg, part)))
+        // The text of a script names many commands.
+        let is_script = command.first().is_some_and(|name| name.eq_ignore_ascii_case(b"EVAL"));
+        let words = || command.iter().enumerate().filter(|(at, _)| !(is_script && *at == 1)).map(|(_, arg)| arg);
+        self.hits < self.times && self.parts.iter().all(|part| words().any(|arg| contains(arg, part)))
     }
 }
 
