@@ -1,10 +1,13 @@
-//! Link arguments of libdlock.so, and of libdlock.dylib.
+//! Link arguments of libdlock.so, and of libdlock.dylib; dlock.dll needs none.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if std::env::var("CARGO_CFG_TARGET_VENDOR").as_deref() == Ok("apple") {
         // Programs look for it where their own rpath says.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libdlock.0.dylib");
+        return;
+    }
+    if std::env::var("CARGO_CFG_TARGET_FAMILY").as_deref() == Ok("windows") {
         return;
     }
     // The number is DLOCK_ABI_VERSION: programs record it when they are linked, so that an incompatible library is a

@@ -1,7 +1,6 @@
 //! Completion ports over their handles: made, drained, closed.
 
 use std::future::Future;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
@@ -55,11 +54,11 @@ impl State {
         self.insert(Arc::new(PortEntry::new(wake)))
     }
 
-    /// The descriptor to poll: readable while the port has completions. Never read from it, never close it.
+    /// The descriptor to poll (a socket on Windows): readable while the port has completions. Never read from it, never close it.
     ///
     /// # Errors
     /// `InvalidArgument` for a port that was made without one.
-    pub fn port_fd(&self, port: Handle) -> Result<RawFd> {
+    pub fn port_fd(&self, port: Handle) -> Result<i32> {
         match self.port(port)?.queue.wake() {
             Wake::Descriptor(descriptor) => Ok(descriptor.fd()),
             Wake::Parked(_) | Wake::Calling(_) => Err(other_wake("a descriptor")),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(unix)]
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::watch;
 
@@ -114,6 +115,7 @@ impl Clock {
     }
 }
 
+#[cfg(unix)]
 fn system_now() -> Tick {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const CLOCK: ClockId = ClockId::Boottime;
@@ -122,6 +124,14 @@ fn system_now() -> Tick {
     let now = clock_gettime(CLOCK);
     // Both parts are non-negative on a clock that counts from the machine's start.
     Tick(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+/// Windows counts by its performance counter, which goes on while the machine sleeps. The start is the first call's.
+#[cfg(windows)]
+fn system_now() -> Tick {
+    static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+    // Never 0, which is the time before any other.
+    Tick(nanos(START.get_or_init(std::time::Instant::now).elapsed()) + 1_000_000_000)
 }
 
 /// A clock that stands still until it is told to move: for tests on `memory://`.

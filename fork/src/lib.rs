@@ -9,11 +9,14 @@
 mod thread_end;
 
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 pub use self::thread_end::{at_thread_end, no_thread_ends};
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
+#[cfg(unix)]
 static WATCHING: AtomicBool = AtomicBool::new(false);
 
 /// How many times the line of processes that ends in this one has forked since [`watch`] was first called.
@@ -27,6 +30,14 @@ pub fn generation() -> u32 {
 /// # Errors
 /// Only when the C library has no memory for one more handler.
 pub fn watch() -> std::io::Result<()> {
+    #[cfg(unix)]
+    watch_forks()?;
+    // Nothing forks on Windows.
+    Ok(())
+}
+
+#[cfg(unix)]
+fn watch_forks() -> std::io::Result<()> {
     // No `Once`: a thread that was inside one when the process forked would leave it locked for ever in the child. Two
     // threads that come here together both register, and every fork then counts twice, which is as good.
     if WATCHING.load(Ordering::Acquire) {
@@ -43,6 +54,7 @@ pub fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
+#[cfg(unix)]
 extern "C" fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
@@ -115,6 +127,7 @@ impl<T: Send + Sync> PerProcess<T> {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_child_counts_one_more_and_its_parent_does_not() {
         watch().unwrap();

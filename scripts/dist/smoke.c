@@ -1,10 +1,10 @@
-/* What is run on each platform that can be: a lock, a decision, an id. */
+/* What is run on each platform that can be: a lock. The URL may be given. */
 #include <dlock.h>
 #include <stdio.h>
 #include <string.h>
 
-int main(void) {
-    const char* url = "memory://";
+int main(int count, char** arguments) {
+    const char* url = count > 1 ? arguments[1] : "memory://";
     dlock_error_t error = DLOCK_ERROR_INIT;
     dlock_client_t* client = NULL;
     dlock_lock_t* lock = NULL;

@@ -66,6 +66,9 @@ pub(super) fn parse(text: &str) -> Result<Config> {
             if !parts.host.is_empty() || path.len() < 2 {
                 return Err(refused("a socket is written with three slashes", "unix:///path/of/socket"));
             }
+            if cfg!(windows) {
+                return Err(refused("libdlock has no Unix-domain sockets on Windows", "redis://host:port"));
+            }
             (Target::Unix(PathBuf::from(path)), None)
         }
         scheme @ ("redis+sentinel" | "valkey+sentinel" | "rediss+sentinel" | "valkeys+sentinel") => {

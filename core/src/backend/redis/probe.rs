@@ -36,7 +36,7 @@ pub(super) async fn speaks_tls(host: &str, port: u16) -> bool {
 
 /// Sends these bytes on a new connection: the first byte of the answer.
 async fn first_byte(connecting: impl Future<Output = io::Result<TcpStream>>, bytes: &[u8]) -> io::Result<u8> {
-    let mut socket = Socket::Tcp(connecting.await?);
+    let mut socket = Socket::from(connecting.await?);
     socket.write_all(bytes).await?;
     socket.read_u8().await
 }

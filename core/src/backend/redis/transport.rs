@@ -3,13 +3,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream as BlockingTcp, ToSocketAddrs};
-use std::os::unix::net::UnixStream as BlockingUnix;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
 use super::bounded::Bounded;
@@ -29,14 +28,14 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 pub(super) async fn open(host: &str, port: u16, tls: Option<&Tls>) -> io::Result<Transport> {
     let socket = connect(host, port).await?;
     match tls {
-        None => Ok(Box::new(Socket::Tcp(socket))),
+        None => Ok(Box::new(Socket::from(socket))),
         Some(tls) => tls.open(host, socket).await,
     }
 }
 
 /// Connects to a socket of this machine.
 pub(super) async fn open_unix(path: &Path) -> io::Result<Transport> {
-    Ok(Box::new(Socket::Unix(UnixStream::connect(path).await?)))
+    Ok(Box::new(Socket::local(path).await?))
 }
 
 /// To whichever of the host's addresses answers first.
@@ -93,7 +92,7 @@ pub(super) fn open_blocking(
     limit: Duration,
     clock: &Clock,
 ) -> io::Result<BlockingTransport> {
-    let socket = BlockingSocket::Tcp(connect_blocking(host, port, limit)?);
+    let socket = BlockingSocket::from(connect_blocking(host, port, limit)?);
     let socket = Bounded::new(socket, limit, clock)?;
     match tls {
         None => Ok(Box::new(socket)),
@@ -103,7 +102,7 @@ pub(super) fn open_blocking(
 
 /// Connects to a socket of this machine, which has that patience.
 pub(super) fn open_unix_blocking(path: &Path, patience: Duration, clock: &Clock) -> io::Result<BlockingTransport> {
-    Ok(Box::new(Bounded::new(BlockingSocket::Unix(BlockingUnix::connect(path)?), patience, clock)?))
+    Ok(Box::new(Bounded::new(BlockingSocket::local(path)?, patience, clock)?))
 }
 
 fn connect_blocking(host: &str, port: u16, limit: Duration) -> io::Result<BlockingTcp> {

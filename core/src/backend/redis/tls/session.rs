@@ -24,7 +24,7 @@ impl Tls {
     pub(in super::super) async fn open(&self, host: &str, socket: TcpStream) -> io::Result<Transport> {
         let (settings, address) = (self.0.clone(), socket.peer_addr()?);
         let connector = TlsConnector::from(settings.config.clone());
-        let handshake = connector.connect(settings.name(host)?, Socket::Tcp(socket));
+        let handshake = connector.connect(settings.name(host)?, Socket::from(socket));
         tokio::select! {
             biased;
             done = handshake => match done {

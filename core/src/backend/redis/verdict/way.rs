@@ -61,11 +61,14 @@ pub(super) fn fault(error: &RedisError) -> Option<&Fault> {
 fn local(error: &RedisError) -> Option<&'static str> {
     Some(match Errno::from_io_error(below(error)?)? {
         // Of all addresses only the path of a Unix socket is looked for as a file.
+        #[cfg(unix)]
         Errno::NOENT => "does not exist; check the path, and whether the server runs with that unixsocket",
+        #[cfg(unix)]
         Errno::ACCESS => "may not be opened by this user; check the rights of the socket (unixsocketperm)",
         Errno::MFILE => {
             "was not dialled: this process has too many open files; raise its limit (ulimit -n) or close some"
         }
+        #[cfg(unix)]
         Errno::NFILE => "was not dialled: this machine has too many open files",
         _ => return None,
     })

@@ -1,9 +1,10 @@
-//! Sockets whose writes raise no SIGPIPE, unlike those of std and tokio; nothing else is special about them.
+//! TCP and Unix-domain sockets that send with a flag against SIGPIPE.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream as BlockingTcp;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream as BlockingUnix;
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -31,9 +32,15 @@ fn send_all_quietly(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> io::Result<usi
 }
 
 /// A socket of the runtime.
-pub(super) enum Socket {
+pub(in super::super) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+}
+
+impl From<TcpStream> for Socket {
+    fn from(socket: TcpStream) -> Socket {
+        Socket::Tcp(socket)
+    }
 }
 
 impl AsyncRead for Socket {
@@ -46,6 +53,11 @@ impl AsyncRead for Socket {
 }
 
 impl Socket {
+    /// Connects to a socket of this machine.
+    pub(in super::super) async fn local(path: &Path) -> io::Result<Socket> {
+        Ok(Socket::Unix(UnixStream::connect(path).await?))
+    }
+
     /// Sends as soon as the socket takes something.
     fn poll_send(
         &self,
@@ -101,13 +113,24 @@ impl AsyncWrite for Socket {
 }
 
 /// A socket of a thread that blocks.
-pub(super) enum BlockingSocket {
+pub(in super::super) enum BlockingSocket {
     Tcp(BlockingTcp),
     Unix(BlockingUnix),
 }
 
+impl From<BlockingTcp> for BlockingSocket {
+    fn from(socket: BlockingTcp) -> BlockingSocket {
+        BlockingSocket::Tcp(socket)
+    }
+}
+
 impl BlockingSocket {
-    pub(super) fn set_timeouts(&self, limit: Duration) -> io::Result<()> {
+    /// Connects to a socket of this machine.
+    pub(in super::super) fn local(path: &Path) -> io::Result<BlockingSocket> {
+        Ok(BlockingSocket::Unix(BlockingUnix::connect(path)?))
+    }
+
+    pub(in super::super) fn set_timeouts(&self, limit: Duration) -> io::Result<()> {
         match self {
             BlockingSocket::Tcp(socket) => {
                 socket.set_read_timeout(Some(limit)).and(socket.set_write_timeout(Some(limit)))
@@ -118,7 +141,7 @@ impl BlockingSocket {
         }
     }
 
-    pub(super) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
+    pub(in super::super) fn set_nonblocking(&self, on: bool) -> io::Result<()> {
         match self {
             BlockingSocket::Tcp(socket) => socket.set_nonblocking(on),
             BlockingSocket::Unix(socket) => socket.set_nonblocking(on),
