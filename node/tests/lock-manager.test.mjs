@@ -202,6 +202,19 @@ onBothBackends((context) => {
     });
   }
 
+  it("what was stolen before its callback began is an AbortError", async () => {
+    const { locks } = context.client;
+    const name = freshName();
+    // A callback that heeds the signal, of which nothing is to be seen any more when it fired before.
+    const heeding = ({ signal }) => new Promise((resolve) => (signal.aborted ? resolve() : setTimeout(resolve, 300)));
+    const thieves = Array.from({ length: 5 }, () => locks.request(name, { steal: true }, heeding));
+    const ends = await kept(Promise.allSettled(thieves));
+    assert.deepEqual(
+      ends.map(({ reason }) => reason?.name),
+      ["AbortError", "AbortError", "AbortError", "AbortError", undefined],
+    );
+  });
+
   it("a thief may be stolen from, and a request from itself", async () => {
     const { locks } = context.client;
     const name = freshName();

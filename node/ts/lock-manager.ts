@@ -136,9 +136,12 @@ export class LockManager {
     const run = (held: RwHeld): T | PromiseLike<T> => {
       request.held = held;
       const { token, signal } = held;
-      signal.addEventListener("abort", () => {
+      const lost = () => {
         lose(lossOf(signal.reason));
-      });
+      };
+      // Taken away before anything of it was heard: the request has ended, and no work begins.
+      if (signal.aborted) return lost(), losing;
+      signal.addEventListener("abort", lost);
       return callback({ name, mode, token, signal });
     };
     const rwLock = this.#client.rwLock(name);
