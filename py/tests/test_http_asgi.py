@@ -347,13 +347,12 @@ async def test_a_request_cancelled_while_it_asks_is_no_harm(proxy: Proxy, name: 
         assert (await ask(app, client=("192.0.2.8", 1))).status == 200
 
 
-async def test_a_maker_that_is_cancelled_leaves_the_next_one_free(url: str, name: str) -> None:
-    begun, made = asyncio.Event(), []
+async def test_a_request_that_is_cancelled_leaves_the_making_to_others(url: str, name: str) -> None:
+    begun, goes_on, made = asyncio.Event(), asyncio.Event(), []
 
     async def make() -> aio.RateLimiter:
-        if not begun.is_set():
-            begun.set()
-            await asyncio.sleep(60)
+        begun.set()
+        await goes_on.wait()
         made.append(await aio.connect(url))
         return made[-1].rate_limiter(name, rate=2, per=3600)
 
@@ -362,6 +361,8 @@ async def test_a_maker_that_is_cancelled_leaves_the_next_one_free(url: str, name
     await begun.wait()
     await asyncio.sleep(0)
     first.cancel()
+    await asyncio.sleep(0)
+    goes_on.set()
     assert (await asyncio.wait_for(second, 10)).status == 200
     assert len(made) == 1
     await made[0].close()
@@ -380,3 +381,24 @@ async def test_a_client_that_goes_away_frees_its_connection(limiter: aio.RateLim
             await asyncio.sleep(0.01)
         status, _, _ = await exchanged(port, "GET / HTTP/1.1\nHost: a\n\n")
         assert status == 429
+
+
+async def test_requests_share_the_error_of_a_limiter_not_made() -> None:
+    tries = 0
+
+    async def limiter() -> aio.RateLimiter:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(0.3)
+        raise libdlock.Unavailable(f"try {tries}")
+
+    app = RateLimitMiddleware(ok, limiter)
+    first = asyncio.create_task(ask(app))
+    others = [asyncio.create_task(ask(app)) for _ in range(20)]
+    await asyncio.sleep(0.1)
+    first.cancel()
+    answers = await asyncio.wait_for(asyncio.gather(*others), 3)
+    assert [answer.status for answer in answers] == [503] * 20
+    assert tries == 1
+    assert (await ask(app)).status == 503
+    assert tries == 2, "the next request tries again"

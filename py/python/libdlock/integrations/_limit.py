@@ -125,7 +125,7 @@ class TaskLimit(Limit[aio.RateLimiter]):
 
     _class = aio.RateLimiter
     _what = "RateLimiter of libdlock.aio"
-    _making: tuple[asyncio.AbstractEventLoop, asyncio.Lock] | None = None
+    _making: asyncio.Task[aio.RateLimiter] | None = None
 
     async def ask(self, *request: object) -> Granted | Refusal:
         """What becomes of a request."""
@@ -142,12 +142,18 @@ class TaskLimit(Limit[aio.RateLimiter]):
             return undecided(error, policy)
 
     async def _made_once(self) -> aio.RateLimiter:
-        """The limiter that the first request makes, while those that come meanwhile wait for it."""
-        loop = asyncio.get_running_loop()
-        if self._making is None or self._making[0] is not loop:
-            self._making = loop, asyncio.Lock()
-        async with self._making[1]:
-            return self._ready() or self._keep(await awaited(self._make and self._make()))
+        """The limiter that the first request makes. Those that come meanwhile wait for it, and share the error when there is
+        one: one after the other each would wait for as long as a server that does not answer is waited for."""
+        making = self._making
+        if making is None or making.done() or making.get_loop() is not asyncio.get_running_loop():
+            making = self._making = asyncio.ensure_future(self._make_one())
+            # Also where nobody waits any more.
+            making.add_done_callback(lambda made: made.cancelled() or made.exception())
+        # A request that is cancelled leaves the limiter to the others.
+        return await asyncio.shield(making)
+
+    async def _make_one(self) -> aio.RateLimiter:
+        return self._keep(await awaited(self._make and self._make()))
 
 
 def _plain(given: Any, what: str) -> Any:
