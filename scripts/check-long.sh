@@ -33,9 +33,9 @@ declare -A command=(
     [soak]="scripts/soak.sh $(((${REPEATS:-20} + 6) / 7))" # minutes
     [soak-queue]="env SOAK_SECONDS=$(((${REPEATS:-20} + 6) / 7 * 60)) scripts/soak-queue.sh"
 )
-# Two lanes, whose groups build in folders of their own. CI, which is to end within an hour, leaves the other servers, and limits over
-# HTTP, to what `make test` runs there.
-[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- rust c java / python node interop redisson demo soak soak-queue
+# Two lanes, as long as one another, whose groups build in folders of their own: Python's package is built by one of them at a time.
+# CI, which is to end within an hour, leaves the other servers, and limits over HTTP, to what `make test` runs there.
+[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- python java c rust / node interop redisson demo soak soak-queue
 [ $# -gt 0 ] || set -- rust rust@redis-6.2 rust@valkey-9 c java \
     / python node interop http redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak soak-queue
 run_groups "$@"
