@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 import java.util.concurrent.Future;
@@ -128,6 +129,12 @@ final class Annotated {
 
     /** Refuses methods whose work goes on after they have returned, in a way that nobody here can see the end of. */
     void checkReturnType() {
+        if (returnsStage() && !method.getReturnType().isAssignableFrom(CompletableFuture.class)) {
+            throw wrong(
+                    "is not possible: the method returns " + method.getReturnType().getName()
+                            + ", and a CompletableFuture that ends after the release cannot take its place",
+                    "Return a CompletableFuture or a CompletionStage.");
+        }
         boolean isSuspending = KotlinDetector.isSuspendingFunction(method);
         if (isSuspending || isUnseen(method.getReturnType())) {
             String what = isSuspending
@@ -139,8 +146,21 @@ final class Annotated {
         }
     }
 
+    /** Refuses a result whose work goes on, of a method that says only that it returns an object. */
+    void checkEnded(@Nullable Object result) {
+        boolean goesOn = result instanceof Future<?> future
+                ? !future.isDone()
+                : result != null && (result instanceof CompletionStage || isUnseen(result.getClass()));
+        if (goesOn) {
+            throw new IllegalStateException("the method " + Expression.nameOf(method) + " with " + annotation
+                    + " returned an object of the type " + result.getClass().getName()
+                    + ", whose work the lock does not protect, because it was released; declare the type that the method"
+                    + " returns: CompletableFuture is possible");
+        }
+    }
+
     private boolean isUnseen(Class<?> type) {
-        if (returnsStage()) {
+        if (CompletionStage.class.isAssignableFrom(type)) {
             return false;
         }
         return Future.class.isAssignableFrom(type)

@@ -48,7 +48,7 @@ final class LockedMethod {
         if (isSkipped && wait == null) {
             throw annotated.wrong(
                     "waits as long as it takes, so that it never skips",
-                    "Say how long it waits, such as wait = \"0s\".");
+                    "Say how long it waits, such as waitTime = \"0s\".");
         }
     }
 
@@ -92,6 +92,7 @@ final class LockedMethod {
             throw thrown;
         }
         lock.unlock();
+        annotated.checkEnded(result);
         return result;
     }
 

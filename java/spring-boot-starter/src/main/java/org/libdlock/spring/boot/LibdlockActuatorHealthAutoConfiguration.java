@@ -5,15 +5,15 @@ import org.springframework.boot.actuate.autoconfigure.health.ConditionalOnEnable
 import org.springframework.boot.actuate.health.Health;
 import org.springframework.boot.actuate.health.HealthIndicator;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.context.annotation.Bean;
 
 /** The health indicator {@code libdlock} of Spring Boot 3. */
 @AutoConfiguration(after = LibdlockAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
-@ConditionalOnBean(Client.class)
+@ConditionalOnSingleCandidate(Client.class)
 @ConditionalOnEnabledHealthIndicator("libdlock")
 public class LibdlockActuatorHealthAutoConfiguration {
     /** Makes the configuration. */

@@ -2,9 +2,9 @@ package org.libdlock.spring.boot;
 
 import org.libdlock.Client;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
 import org.springframework.boot.health.autoconfigure.contributor.ConditionalOnEnabledHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -13,7 +13,7 @@ import org.springframework.context.annotation.Bean;
 /** The health indicator {@code libdlock} of Spring Boot 4. */
 @AutoConfiguration(after = LibdlockAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
-@ConditionalOnBean(Client.class)
+@ConditionalOnSingleCandidate(Client.class)
 @ConditionalOnEnabledHealthIndicator("libdlock")
 public class LibdlockHealthAutoConfiguration {
     /** Makes the configuration. */

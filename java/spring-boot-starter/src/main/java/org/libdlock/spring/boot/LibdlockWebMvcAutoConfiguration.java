@@ -20,6 +20,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.stereotype.Controller;
 import org.springframework.web.bind.annotation.RequestMapping;
+import org.springframework.web.service.annotation.HttpExchange;
 import org.springframework.web.servlet.config.annotation.InterceptorRegistry;
 import org.springframework.web.servlet.config.annotation.WebMvcConfigurer;
 import org.springframework.web.servlet.mvc.method.annotation.RequestMappingHandlerMapping;
@@ -39,7 +40,8 @@ public class LibdlockWebMvcAutoConfiguration {
     static LibdlockAnnotationPostProcessor libdlockAnnotationPostProcessor(Environment environment) {
         return LibdlockAutoConfiguration.postProcessor(
                 (type, method) -> AnnotatedElementUtils.hasAnnotation(type, Controller.class)
-                        && AnnotatedElementUtils.hasAnnotation(method, RequestMapping.class),
+                        && (AnnotatedElementUtils.hasAnnotation(method, RequestMapping.class)
+                                || AnnotatedElementUtils.hasAnnotation(method, HttpExchange.class)),
                 environment);
     }
 

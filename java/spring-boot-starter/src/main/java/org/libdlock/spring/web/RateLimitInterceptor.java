@@ -4,6 +4,7 @@ import jakarta.servlet.DispatcherType;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
@@ -24,6 +25,8 @@ import org.springframework.web.servlet.HandlerInterceptor;
  * <p>{@code docs/http.md} says what is answered. Immutable: each method returns a changed copy.
  */
 public final class RateLimitInterceptor implements HandlerInterceptor {
+    private static final AtomicLong NUMBERS = new AtomicLong();
+
     private final HttpLimit limit;
     private final RateLimiter limiter;
     private final String name;
@@ -31,6 +34,9 @@ public final class RateLimitInterceptor implements HandlerInterceptor {
     private final ToLongFunction<HttpServletRequest> cost;
     private final Predicate<HttpServletRequest> skip;
     private final RefusalHandler refusals;
+
+    /** The attribute of requests that were counted. */
+    private final String counted = RateLimitInterceptor.class.getName() + "." + NUMBERS.incrementAndGet();
 
     /**
      * Each client address has its own tokens, and a request costs one.
@@ -117,9 +123,11 @@ public final class RateLimitInterceptor implements HandlerInterceptor {
     @Override
     public boolean preHandle(HttpServletRequest request, HttpServletResponse response, Object handler)
             throws Exception {
-        if (!isRequest(request) || skip.test(request)) {
+        // A handler that forwards the request comes here again.
+        if (!isRequest(request) || request.getAttribute(counted) != null || skip.test(request)) {
             return true;
         }
+        request.setAttribute(counted, true);
         return limit.passes(request, response, key.apply(request), cost.applyAsLong(request));
     }
 

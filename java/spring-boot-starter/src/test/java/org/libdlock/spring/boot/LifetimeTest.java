@@ -3,6 +3,7 @@ package org.libdlock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,15 @@ class LifetimeTest {
         Contexts.withoutUrl()
                 .withBean(Client.class, () -> Dlock.connect("memory://"))
                 .run(context -> assertThat(context).hasNotFailed().hasSingleBean(Client.class));
+    }
+
+    @Test
+    void anApplicationMayHaveTwoClients() {
+        Contexts.withoutUrl()
+                .withBean("first", Client.class, () -> Dlock.connect("memory://"))
+                .withBean("second", Client.class, () -> Dlock.connect("memory://"))
+                .withBean(SimpleMeterRegistry.class)
+                .run(context -> assertThat(context).hasNotFailed().doesNotHaveBean(HealthIndicator.class));
     }
 
     @Test
