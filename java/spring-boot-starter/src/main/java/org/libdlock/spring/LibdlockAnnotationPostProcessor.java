@@ -5,6 +5,7 @@ import java.lang.reflect.Method;
 import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.Client;
+import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
@@ -71,6 +72,13 @@ public class LibdlockAnnotationPostProcessor extends AbstractBeanFactoryAwareAdv
                 beans.getBean(RateLimiters.class).get(limiter);
             }
         }
+    }
+
+    /** A proxy that is a bean under another name too is left as it is: it would count and lock twice. */
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String beanName) {
+        boolean isDone = advisor != null && bean instanceof Advised advised && advised.indexOf(advisor) >= 0;
+        return isDone ? bean : super.postProcessAfterInitialization(bean, beanName);
     }
 
     /** Also says what is wrong with an annotation, when the bean is made and not when it is called first. */

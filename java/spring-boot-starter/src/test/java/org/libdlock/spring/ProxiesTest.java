@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
 import org.libdlock.Client;
@@ -157,5 +158,45 @@ class ProxiesTest {
             assertThat(proxy.lock("lazy").tryLock()).isTrue();
             proxy.lock("lazy").unlock();
         });
+    }
+
+    /** One object that is a bean under two names. */
+    @Configuration
+    static class WithAlias {
+        @Bean
+        Counted counted() {
+            return new Counted();
+        }
+
+        @Bean
+        Object sameAgain(Counted counted) {
+            return counted;
+        }
+    }
+
+    static class Counted {
+        @RateLimited("twice")
+        public void take() {}
+
+        @Locked("twice")
+        public CompletableFuture<String> later() {
+            return CompletableFuture.completedFuture("done");
+        }
+    }
+
+    @Test
+    void aBeanOfTwoNamesIsCountedAndLockedOnce() {
+        Contexts.withServer()
+                .withPropertyValues("libdlock.limiters.twice.tokens=2", "libdlock.limiters.twice.per=1h")
+                .withUserConfiguration(WithAlias.class)
+                .run(context -> {
+                    Counted counted = context.getBean("counted", Counted.class);
+                    context.getBean(RateLimiters.class).get("twice").reset();
+                    counted.take();
+                    counted.take();
+                    CompletableFuture<String> done = CompletableFuture.supplyAsync(counted::later)
+                            .thenCompose(stage -> stage);
+                    assertThat(done.get(5, TimeUnit.SECONDS)).isEqualTo("done");
+                });
     }
 }
