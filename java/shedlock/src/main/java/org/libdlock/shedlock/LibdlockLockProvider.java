@@ -26,6 +26,9 @@ public class LibdlockLockProvider implements ExtensibleLockProvider {
     private static final Duration SHORTEST_LEASE = Duration.ofMillis(100);
     private static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
+    /** What the name of a task's guard has at its end. */
+    private static final String GUARD = ":at-least";
+
     private final Client client;
     private final String prefix;
 
@@ -54,11 +57,13 @@ public class LibdlockLockProvider implements ExtensibleLockProvider {
      *
      * @param configuration name and times
      * @return empty when another node runs the task, or has run it and {@code lockAtLeastFor} is not over
-     * @throws IllegalArgumentException when {@code lockAtMostFor} is more than 24 h, or the name is none of a lock
+     * @throws IllegalArgumentException when {@code lockAtMostFor} is more than 24 h, or the name is none of a lock, or ends in
+     *     {@code :at-least}, as the locks do that keep {@code lockAtLeastFor}
      * @throws org.libdlock.DlockException when the server cannot be asked; nothing is locked then, or it ends with its lease
      */
     @Override
     public Optional<SimpleLock> lock(LockConfiguration configuration) {
+        checkName(configuration.getName());
         Duration lease = lease(configuration);
         long sent = System.nanoTime();
         LockHandle handle = tryAcquire(prefix + configuration.getName(), lease);
@@ -80,6 +85,13 @@ public class LibdlockLockProvider implements ExtensibleLockProvider {
         }
     }
 
+    private static void checkName(String name) {
+        if (name.endsWith(GUARD)) {
+            throw new IllegalArgumentException("the task \"" + name + "\" cannot be locked: names that end in \""
+                    + GUARD + "\" are those of the locks that keep lockAtLeastFor; give the task another name");
+        }
+    }
+
     /** The lock of the task, or {@code null} when others have it. */
     private @Nullable LockHandle tryAcquire(String name, Duration lease) {
         return client.lock(name, LockOptions.defaults().lease(lease)).tryAcquire();
@@ -87,7 +99,7 @@ public class LibdlockLockProvider implements ExtensibleLockProvider {
 
     /** What keeps the task from running again too soon. */
     Guard guard(LockConfiguration configuration) {
-        return new Guard(client, prefix + configuration.getName() + ":at-least");
+        return new Guard(client, prefix + configuration.getName() + GUARD);
     }
 
     /** The lease on the server of {@code lockAtMostFor}. */

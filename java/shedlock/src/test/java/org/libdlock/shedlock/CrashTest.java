@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.Test;
 import org.libdlock.Client;
@@ -109,6 +111,15 @@ class CrashTest extends WithProvider {
                 .withMessageContaining(
                         "lockAtMostFor PT25H of the task \"" + name + "\" is out of range (at most 24 h)");
         assertThat(isLocked()).isFalse();
+    }
+
+    @Test
+    void aTaskWithTheNameOfAGuardIsRefused() {
+        LockConfiguration guard =
+                new LockConfiguration(Instant.now(), name + ":at-least", Duration.ofMinutes(1), Duration.ZERO);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new LibdlockLockProvider(client).lock(guard))
+                .withMessageContaining("give the task another name");
     }
 
     @Test

@@ -131,7 +131,8 @@ final class Annotated {
     void checkReturnType() {
         if (returnsStage() && !method.getReturnType().isAssignableFrom(CompletableFuture.class)) {
             throw wrong(
-                    "is not possible: the method returns " + method.getReturnType().getName()
+                    "is not possible: the method returns "
+                            + method.getReturnType().getName()
                             + ", and a CompletableFuture that ends after the release cannot take its place",
                     "Return a CompletableFuture or a CompletionStage.");
         }

@@ -194,8 +194,8 @@ class ProxiesTest {
                     context.getBean(RateLimiters.class).get("twice").reset();
                     counted.take();
                     counted.take();
-                    CompletableFuture<String> done = CompletableFuture.supplyAsync(counted::later)
-                            .thenCompose(stage -> stage);
+                    CompletableFuture<String> done =
+                            CompletableFuture.supplyAsync(counted::later).thenCompose(stage -> stage);
                     assertThat(done.get(5, TimeUnit.SECONDS)).isEqualTo("done");
                 });
     }

@@ -86,7 +86,9 @@ class HandlersTest {
                         "--libdlock.limiters.exchange.per=1h",
                         "--server.address=127.0.0.1",
                         "--server.port=0")) {
-            int port = ((ServletWebServerApplicationContext) context).getWebServer().getPort();
+            int port = ((ServletWebServerApplicationContext) context)
+                    .getWebServer()
+                    .getPort();
             HttpRequest request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                     .build();
             HttpResponse<String> answer = null;
