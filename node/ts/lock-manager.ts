@@ -140,7 +140,7 @@ export class LockManager {
         lose(lossOf(signal.reason));
       };
       // Taken away before anything of it was heard: the request has ended, and no work begins.
-      if (signal.aborted) return lost(), losing;
+      if (signal.aborted) return (lost(), losing);
       signal.addEventListener("abort", lost);
       return callback({ name, mode, token, signal });
     };

@@ -149,9 +149,12 @@ final class Annotated {
 
     /** Refuses a result whose work goes on, of a method that says only that it returns an object. */
     void checkEnded(@Nullable Object result) {
+        if (result == null) {
+            return;
+        }
         boolean goesOn = result instanceof Future<?> future
                 ? !future.isDone()
-                : result != null && (result instanceof CompletionStage || isUnseen(result.getClass()));
+                : result instanceof CompletionStage || isUnseen(result.getClass());
         if (goesOn) {
             throw new IllegalStateException("the method " + Expression.nameOf(method) + " with " + annotation
                     + " returned an object of the type " + result.getClass().getName()
