@@ -43,7 +43,7 @@ lint: ## formatters in check mode, linters with warnings as errors
 fmt: ## format everything
 	@scripts/fmt.sh
 
-dist: ## the crate, the wheel, the npm packages, the jar, the C library as an archive, in build/dist
+dist: ## the crates, the wheel, the npm packages, the jar, the C library as an archive, in build/dist
 	@scripts/deps.sh test
 	@scripts/dist.sh
 

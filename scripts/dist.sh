@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What would be published, in build/dist: the crate, the wheel, the npm packages, the jars, and the C library as an archive to unpack
+# What would be published, in build/dist: the crates, the wheel, the npm packages, the jars, and the C library as an archive to unpack
 # into a prefix.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -5,5 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 target=${CARGO_TARGET_DIR:-target}
-cargo package --quiet --package libdlock-fork --package libdlock --no-verify --allow-dirty
-cp "$target/package/libdlock-$version.crate" "$target/package/libdlock-fork-$version.crate" "$1/"
+crates=(libdlock-fork libdlock libdlock-tower libdlock-metrics)
+cargo package --quiet "${crates[@]/#/--package=}" --no-verify --allow-dirty
+for crate in "${crates[@]}"; do cp "$target/package/$crate-$version.crate" "$1/"; done
