@@ -60,7 +60,6 @@ test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cma
 dist)
     tools+=" llvm-strip:llvm qemu-aarch64:qemu-user x86_64-w64-mingw32-gcc:gcc-mingw-w64-x86-64-posix"
     [ -e /usr/lib/wine/wine64 ] || packages+=(wine64)
-    [ -d /usr/aarch64-linux-gnu/lib ] || packages+=(libc6-arm64-cross)
     [ -e /lib/ld-musl-x86_64.so.1 ] || packages+=(musl)
     ;;
 esac

@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "api")]
+import arm64
 import check
 import smoke
 import windows
@@ -113,6 +114,19 @@ def build(each: Platform) -> Path:
     return TARGET / each.triple / "release"
 
 
+def of_the_jar(wanted: list[Platform]) -> int:
+    """How many things are wrong with it."""
+    jar = OUT / f"libdlock-{version()}.jar"
+    missing = {each.java for each in wanted} - arm64.libraries_in(jar)
+    problems = [f"it has no library for {name}" for name in sorted(missing)]
+    if {"linux-x64-gnu", "linux-arm64-gnu"} <= {each.name for each in wanted} and smoke.can_emulate():
+        problems += arm64.jar(ROOT / "build/dist-work/jar", jar)
+        print("the jar: ran on x86-64 and on arm64", flush=True)
+    for problem in problems:
+        print(f"not ok the jar: {problem}", flush=True)
+    return len(problems)
+
+
 def main(names: list[str]) -> int:
     wanted = [platform(name) for name in names] if names else PLATFORMS
     shutil.rmtree(OUT, ignore_errors=True)
@@ -141,8 +155,9 @@ def main(names: list[str]) -> int:
         failed += len(problems)
         for problem in problems:
             print(f"not ok windows-x64: {problem}", flush=True)
-    # One jar for all; this machine's own library is among them.
+    # One jar for all.
     call("java/package.sh", OUT, "all", env={"LIBDLOCK_NATIVES": str(natives)})
+    failed += of_the_jar(wanted)
     for file in sorted(OUT.iterdir()):
         print(f"{file.stat().st_size / 1e6:8.2f} MB  {file.name}")
     print(f"{failed} problems")

@@ -6,24 +6,21 @@ import platform as machine
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+import arm64
 from parts import ROOT
 from platforms import Platform
+from running import NODE, PYTHON, run
 
 HERE = Path(__file__).resolve().parent
 ZIG = ROOT / "build/dist-tools/bin/python"
-#: Where Debian's libc6-arm64-cross has the loader and the C library.
-ARM64_ROOT = Path("/usr/aarch64-linux-gnu")
 MUSL_LOADER = Path("/lib/ld-musl-x86_64.so.1")
 
-PYTHON = """
-import libdlock
-with libdlock.connect("memory://") as client, client.lock("job", lease=5) as held:
-    assert held.valid and client.rate_limiter("api", rate=1, per=60).try_acquire()
-print("ok")
-"""
+
+def can_emulate() -> bool:
+    """Whether programs of arm64 can be run."""
+    return machine.machine() == "x86_64" and shutil.which("qemu-aarch64") is not None
 
 
 def runner(each: Platform) -> list[str] | None:
@@ -31,19 +28,11 @@ def runner(each: Platform) -> list[str] | None:
     if each.is_apple or machine.machine() != "x86_64":
         return None
     if each.cpu == "arm64":
-        here = each.libc == "glibc" and shutil.which("qemu-aarch64") and ARM64_ROOT.exists()
-        return ["qemu-aarch64", "-L", str(ARM64_ROOT)] if here else None
+        if not can_emulate():
+            return None
+        arm64.fetch()
+        return arm64.EMULATED
     return [] if each.libc == "glibc" or MUSL_LOADER.exists() else None
-
-
-def run(name: str, command: Sequence[str | Path], wants: str = "ok") -> list[str]:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return [f"{name}: {error}"]
-    if done.returncode != 0 or wants not in done.stdout:
-        return [f"{name} ended with {done.returncode}: {done.stdout}{done.stderr}"]
-    return []
 
 
 def in_c(each: Platform, work: Path, prefix: list[str]) -> list[str]:
@@ -74,8 +63,11 @@ def platform(each: Platform, work: Path, packages: list[Path], jni: Path) -> lis
     problems = in_c(each, work, prefix)
     problems += run("the command", [*prefix, next((work / "archive").rglob("bin/dlock")), "--version"], "dlock ")
     ran = "the C library, shared and static, and the command"
+    _, wheel, addon = packages
+    if each.name == "linux-arm64-gnu":
+        problems += arm64.wheel(work, wheel) + arm64.npm_packages(work, main_package(addon), addon, NODE)
+        ran += ", the wheel and the npm package"
     if each.name == "linux-x64-gnu":
-        _, wheel, addon = packages
         problems += with_pip(work, wheel) + with_npm(work, addon)
         ran += ", the wheel and the npm package"
     print(f"{each.name}: ran {ran}", flush=True)
@@ -93,21 +85,20 @@ def with_pip(work: Path, wheel: Path) -> list[str]:
     return run("the wheel", [venv / "bin/python", "-c", PYTHON]) + run("its command", [venv / "bin/dlock", "--version"], "dlock ")
 
 
+def main_package(addon: Path) -> Path:
+    """npm's package without a library, beside one with it."""
+    return next(addon.parent.glob("libdlock-[0-9]*.tgz"))
+
+
 def with_npm(work: Path, addon: Path) -> list[str]:
     """The packages as npm takes them."""
     app = work / "app"
     app.mkdir()
     (app / "package.json").write_text('{"private": true, "type": "module"}')
-    main = next(addon.parent.glob("libdlock-[0-9]*.tgz"))
+    main = main_package(addon)
     install: list[str | Path] = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--silent", main, addon]
     done = subprocess.run(install, cwd=app, capture_output=True, text=True)
     if done.returncode != 0:
         return [f"npm refuses the packages: {done.stderr}"]
-    (app / "smoke.mjs").write_text(
-        'import { connect } from "libdlock";\n'
-        'const client = await connect("memory://");\n'
-        'const held = await client.lock("job").acquire();\n'
-        "await held.release();\nawait client.close();\n"
-        'console.log("ok");\n'
-    )
+    (app / "smoke.mjs").write_text(NODE)
     return run("the npm packages", ["node", app / "smoke.mjs"]) + run("their command", [app / "node_modules/.bin/dlock", "--version"], "dlock ")
