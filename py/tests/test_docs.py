@@ -40,7 +40,7 @@ SAID = {
     "queue.md": [
         "sends to: ada\n",
         "1 waits until it is due\n",
-        "sends to: edsger\n",
+        "sends to: edsger",  # by threads, whose ends of lines may follow one another
         "dead: q3 TimeoutError\n",
     ],
     "id-generator.md": ["blocks of 5000\n"],
