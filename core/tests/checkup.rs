@@ -200,14 +200,14 @@ async fn a_question_without_an_answer_delays_no_call() {
     }
     add_user_without(&server, &["+zrank"]);
     let proxy = Proxy::start(server.address());
-    let question = proxy.on(&["acl_check_cmd"], Action::Refuse);
+    let question = proxy.on(&["EVAL", "acl_check_cmd"], Action::Refuse);
     let (client, told) = listening(&format!("redis://app:pw@{}", proxy.address())).await;
     let lock = client.lock("job").unwrap();
     lock.acquire().await.unwrap().release().await.unwrap();
     question.expect(SOON);
     assert_eq!(rules_told(&told), ["+zrank"]);
 
-    let question = proxy.on(&["acl_check_cmd"], Action::HoldReply);
+    let question = proxy.on(&["EVAL", "acl_check_cmd"], Action::HoldReply);
     let (client, told) = listening(&format!("redis://app:pw@{}?response_timeout=300ms", proxy.address())).await;
     let lock = client.lock("job").unwrap();
     question.expect(SOON);

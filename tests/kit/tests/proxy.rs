@@ -207,6 +207,9 @@ fn what_a_script_says_is_not_taken_for_the_command() {
     assert_eq!(published.hits(), 0);
     conn.cmd(&["EVAL", script, "0", "publish news"]).expect("a reply");
     assert_eq!(published.hits(), 1, "its arguments are");
+    let evaluated = proxy.on(&["EVAL", "news"], Action::Pass);
+    conn.cmd(&["EVAL", script, "0", "old"]).expect("a reply");
+    assert_eq!(evaluated.hits(), 1, "unless the rule means a script");
 }
 
 #[test]

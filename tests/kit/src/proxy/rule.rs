@@ -38,8 +38,9 @@ struct Rule {
 
 impl Rule {
     fn matches(&self, command: &[&[u8]]) -> bool {
-        // The text of a script names many commands.
-        let is_script = command.first().is_some_and(|name| name.eq_ignore_ascii_case(b"EVAL"));
+        // The text of a script names many commands: it counts for rules that say that they mean a script.
+        let is_script = command.first().is_some_and(|name| name.eq_ignore_ascii_case(b"EVAL"))
+            && !self.parts.iter().any(|part| part.eq_ignore_ascii_case(b"EVAL"));
         let words = || command.iter().enumerate().filter(|(at, _)| !(is_script && *at == 1)).map(|(_, arg)| arg);
         self.hits < self.times && self.parts.iter().all(|part| words().any(|arg| contains(arg, part)))
     }
