@@ -199,12 +199,16 @@ def test_on_refused_without_an_answer_lets_nothing_through(app: flask.Flask, nam
     def forgets(refusal: Refusal) -> None:
         pass
 
+    def view() -> str:
+        ran.append(flask.request.path)
+        return "ok"
+
     ran: list[str] = []
     limit = limits.limit(limits.rate_limiter(name, rate=1, per=3600), cost=2, on_refused=forgets)
     blueprint = flask.Blueprint("api", __name__)
-    blueprint.add_url_rule("/blueprint", "view", lambda: ran.append("blueprint") or "ok")
+    blueprint.add_url_rule("/blueprint", "view", view)
     app.register_blueprint(limit(blueprint))
-    app.add_url_rule("/view", "view", limit(lambda: ran.append("view") or "ok"))
+    app.add_url_rule("/view", "view", limit(view))
     assert [get(app, path).status_code for path in ("/view", "/blueprint")] == [500, 500]
     assert not ran
     app.config["PROPAGATE_EXCEPTIONS"] = True

@@ -52,7 +52,9 @@ def test_first_requests_at_once_make_one_limiter(url: str, name: str) -> None:
 
 def test_a_cancelled_request_leaves_the_making_to_others(url: str, name: str) -> None:
     async def main() -> None:
-        goes_on, made, statuses = trio.Event(), [], []
+        goes_on = trio.Event()
+        made: list[aio.Client] = []
+        statuses: list[int] = []
 
         async def make() -> aio.RateLimiter:
             made.append(await aio.connect(url))
@@ -74,7 +76,8 @@ def test_a_cancelled_request_leaves_the_making_to_others(url: str, name: str) ->
 
 
 def test_requests_share_the_error_of_a_limiter_not_made() -> None:
-    tries, statuses = [], []
+    tries: list[int] = []
+    statuses: list[int] = []
 
     async def make() -> aio.RateLimiter:
         tries.append(1)
