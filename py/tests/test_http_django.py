@@ -110,6 +110,20 @@ class ClassyAsync(View):
         return HttpResponse("ok")
 
 
+made: list[libdlock.Client] = []
+
+
+def makes() -> libdlock.RateLimiter:
+    made.append(libdlock.connect("memory://"))
+    return made[-1].rate_limiter("made", rate=2, per=3600)
+
+
+class ClassyMethod(View):
+    @method_decorator(rate_limit(makes))
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponse("ok")
+
+
 @method_decorator(rate_limit("one"), name="dispatch")
 class WrongAsync(ClassyAsync):
     pass
@@ -138,6 +152,7 @@ urlpatterns = [
     path("unknown", unknown),
     path("classy", rate_limit("one")(Classy.as_view())),
     path("classy_async", rate_limit("one")(ClassyAsync.as_view())),
+    path("classy_method", ClassyMethod.as_view()),
     path("wrong_async", WrongAsync.as_view()),
     path("plain", plain),
     path("missing", missing),
@@ -233,6 +248,15 @@ def test_head_and_options_are_limited_too() -> None:
 
 def test_classes_are_limited_as_views() -> None:
     assert [Client().get("/classy").status_code for _ in range(2)] == [200, 429]
+
+
+def test_a_decorated_method_makes_its_limiter_once() -> None:
+    made.clear()
+    statuses = [Client().get("/classy_method").status_code for _ in range(3)]
+    opened = len(made)
+    for each in made:
+        each.close()
+    assert (statuses, opened) == ([200, 200, 429], 1)
 
 
 async def test_async_classes_are_limited_as_views() -> None:

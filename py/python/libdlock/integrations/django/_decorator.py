@@ -42,14 +42,21 @@ def rate_limit(
     """
     arguments: dict[str, Any] = {"key": key, "by_address": address, "cost": cost, "skip": skip, "name": name}
 
+    # `method_decorator` decorates anew for each request, which has to find the limiter that was made for the one before.
+    @functools.cache
+    def tasks() -> TaskLimit:
+        return TaskLimit(aio_maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
+
+    @functools.cache
+    def threads() -> BlockingLimit:
+        return BlockingLimit(maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
+
     def decorate(view: Any) -> Any:
         if isinstance(view, type) or not callable(view):
             raise TypeError(f"rate_limit decorates a view, not {view!r}; of a class, its as_view()")
         if iscoroutinefunction(view):
-            tasks = TaskLimit(aio_maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
-            return _async(view, tasks, on_refused)
-        threads = BlockingLimit(maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
-        return _sync(view, threads, on_refused)
+            return _async(view, tasks(), on_refused)
+        return _sync(view, threads(), on_refused)
 
     return decorate
 
