@@ -47,7 +47,7 @@ def test_each_call_takes_a_token_first(limiter: libdlock.RateLimiter) -> None:
     assert error.retryable
     assert (
         str(error)
-        == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.3g} s"
+        == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.0f} s"
     )
 
 
@@ -94,6 +94,33 @@ def test_the_key_is_a_text_with_parameters(limiter: libdlock.RateLimiter) -> Non
     assert limiter.peek(key="hi").remaining == 1
     assert limiter.limit(key="{text}", wait=0)(lambda text: text)("") == ""
     assert limiter.peek().remaining == 1
+
+
+def test_an_object_without_a_text_of_its_own_is_no_key(limiter: libdlock.RateLimiter) -> None:
+    class Mailer:
+        host = "mx1"
+
+        @limiter.limit(key="{self}", wait=0)
+        def send(self) -> int:
+            return 1
+
+    class Named(Mailer):
+        def __str__(self) -> str:
+            return self.host
+
+    mailers = [Mailer(), Mailer()]
+    for mailer in mailers:
+        with pytest.raises(
+            TypeError, match=r"the key names 'self', a .*Mailer, which has no text of its own"
+        ):
+            mailer.send()
+    by_parts = limiter.limit(key="{mailer.host}-{mailer!s:.{digits}}", wait=0)(lambda mailer, digits: 1)
+    with pytest.raises(TypeError, match="the key names 'mailer', "):
+        by_parts(mailers[0], 2)
+    assert (Named().send(), by_parts(Named(), 2)) == (1, 1)
+    assert [limiter.peek(key=key).remaining for key in ("mx1", "mx1-mx")] == [1, 1]
+    with pytest.raises(TypeError, match="the key names a parameter 'width' that the function does not have"):
+        limiter.limit(key="{text:{width}}")(lambda text: 1)
 
 
 def test_the_key_is_a_function_of_the_arguments(limiter: libdlock.RateLimiter) -> None:
