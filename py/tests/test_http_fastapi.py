@@ -243,7 +243,8 @@ async def test_a_refused_websocket_that_was_accepted_is_closed(limiter: aio.Rate
     async def talks(websocket: WebSocket) -> None:
         await websocket.send_text("limited")
 
-    for extensions in ({}, {"websocket.http.response": {}}):
+    either: list[dict[str, Any]] = [{}, {"websocket.http.response": {}}]
+    for extensions in either:
         refused = await ask(app, "/ws", kind="websocket", extensions=extensions)
         assert refused.start["type"] == "websocket.accept"
         assert refused.messages[1:] == [{"type": "websocket.close", "code": 1013, "reason": ""}]
