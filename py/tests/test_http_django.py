@@ -90,6 +90,19 @@ def both(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok")
 
 
+async def answers_later(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    return HttpResponse("later", status=418)
+
+
+def forgets(request: HttpRequest, refusal: Refusal) -> None:
+    pass
+
+
+@rate_limit("two")
+def returns_none(request: HttpRequest) -> None:
+    pass
+
+
 @rate_limit("two", key=lambda request: 1 / 0)
 def faulty(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok")
@@ -149,6 +162,9 @@ urlpatterns = [
     path("answers", answers),
     path("both", both),
     path("faulty", faulty),
+    path("returns_none", returns_none),
+    path("forgets", rate_limit("one", cost=2, on_refused=forgets)(limited)),
+    path("answers_later", rate_limit("one", cost=2, on_refused=answers_later)(limited)),
     path("unknown", unknown),
     path("classy", rate_limit("one")(Classy.as_view())),
     path("classy_async", rate_limit("one")(ClassyAsync.as_view())),
@@ -277,6 +293,14 @@ def test_errors_of_functions_are_the_view_s() -> None:
     with pytest.raises(ZeroDivisionError):
         Client().get("/faulty")
     assert Client(raise_request_exception=False).get("/faulty").status_code == 500
+
+
+def test_what_is_no_response_says_so() -> None:
+    with pytest.raises(ValueError, match="returns_none didn't return an HttpResponse object"):
+        Client().get("/returns_none")
+    for path_, kind in (("/forgets", "NoneType"), ("/answers_later", "coroutine")):
+        with pytest.raises(TypeError, match=f"on_refused must return a response, not {kind}"):
+            Client().get(path_)
 
 
 def test_a_limiter_that_no_setting_names() -> None:

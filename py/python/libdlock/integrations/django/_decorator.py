@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from ... import RateLimiter, aio
 from .._limit import BlockingLimit, Cost, Key, Skip, TaskLimit, awaited
 from .._refusal import Refusal
-from ._answers import OnRefused, address, problem, with_fields
+from ._answers import OnRefused, address, answer_given, problem, with_fields
 from ._clients import aio_maker, maker
 
 Limiter: TypeAlias = str | RateLimiter | aio.RateLimiter | Callable[[], Any]
@@ -73,7 +73,7 @@ def _sync(view: Callable[..., Any], limit: BlockingLimit, on_refused: OnRefused 
                     "rate_limit decorates the dispatch of an async view; decorate what as_view() returns"
                 )
         else:
-            response = problem(asked) if on_refused is None else on_refused(request, asked)
+            response = problem(asked) if on_refused is None else answer_given(on_refused(request, asked))
         return with_fields(response, asked.fields)
 
     return limited
@@ -86,7 +86,11 @@ def _async(view: Callable[..., Any], limit: TaskLimit, on_refused: OnRefused | N
         if not isinstance(asked, Refusal):
             response = await view(request, *args, **kwargs)
         else:
-            response = problem(asked) if on_refused is None else await awaited(on_refused(request, asked))
+            response = (
+                problem(asked)
+                if on_refused is None
+                else answer_given(await awaited(on_refused(request, asked)))
+            )
         return with_fields(response, asked.fields)
 
     return markcoroutinefunction(limited)
