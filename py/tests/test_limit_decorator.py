@@ -165,9 +165,14 @@ def test_what_is_no_function_is_refused(limiter: libdlock.RateLimiter, client: l
     async def both() -> AsyncIterator[int]:
         yield 1
 
+    class Job:
+        async def __call__(self) -> None: ...
+
     decorate: Callable[[Any], Any] = limiter.limit()
     for function, message in (
         (coroutine, "use a limiter of libdlock.aio.connect"),
+        (Job(), "use a limiter of libdlock.aio.connect"),
+        (functools.partial(Job()), "use a limiter of libdlock.aio.connect"),
         (functools.partial(coroutine), "use a limiter of libdlock.aio.connect"),
         (generator, "ask the limiter in its body"),
         (both, "ask the limiter in its body"),
@@ -245,6 +250,16 @@ async def test_coroutine_functions_take_tokens_of_tasks(tasks: aio.RateLimiter) 
         await greeter.greet(1)
     assert refused.value.decision.remaining == 0
     assert aio.RateLimited is libdlock.RateLimited
+
+
+async def test_objects_are_called_as_coroutine_functions(tasks: aio.RateLimiter) -> None:
+    class Job:
+        async def __call__(self, number: int) -> int:
+            return number
+
+    for number, run in enumerate((tasks.limit(wait=0)(Job()), tasks.limit()(functools.partial(Job())))):
+        assert await run(number) == number
+    assert (await tasks.peek()).remaining == 0
 
 
 async def test_only_coroutine_functions_suit_tasks(tasks: aio.RateLimiter) -> None:

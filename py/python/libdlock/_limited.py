@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,10 +51,18 @@ def refuse_unless_called(function: Any, *, tasks: bool) -> None:
         raise TypeError(f"limit decorates a function, not {function!r}")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{function!r} would run its body after the call: ask the limiter in its body")
-    if tasks and not inspect.iscoroutinefunction(function):
+    is_coroutine = any(map(inspect.iscoroutinefunction, (function, type(_called(function)).__call__)))
+    if tasks and not is_coroutine:
         raise TypeError(f"{function!r} is no coroutine function: use a limiter of libdlock.connect")
-    if not tasks and inspect.iscoroutinefunction(function):
+    if not tasks and is_coroutine:
         raise TypeError(f"{function!r} is a coroutine function: use a limiter of libdlock.aio.connect")
+
+
+def _called(function: Any) -> Any:
+    """What is called in the end, of a `partial` too."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[..., str | None]:
