@@ -99,7 +99,7 @@ def forgets(request: HttpRequest, refusal: Refusal) -> None:
 
 
 @rate_limit("two")
-def returns_none(request: HttpRequest) -> None:
+def returns_none(request: HttpRequest) -> Any:
     pass
 
 
@@ -412,6 +412,19 @@ def test_the_clients_are_those_of_the_process() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     first.close()
     assert client() is not first
+
+
+async def test_a_child_of_a_fork_may_override_the_setting() -> None:
+    mine = await aio_client()
+    child = os.fork()
+    if child == 0:
+        try:
+            with override_settings(LIBDLOCK={**settings.LIBDLOCK, "URL": "memory://"}):
+                os._exit(0 if client().lock("stock").acquire(timeout=5) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    await mine.close()
 
 
 def test_an_address_is_that_of_the_connection() -> None:
