@@ -40,9 +40,10 @@ where
     let result = py.detach(|| {
         guard(export, || {
             let state = enter()?;
-            let mut check = || match Python::attach(|py| py.check_signals()) {
-                Ok(()) => false,
-                Err(error) => {
+            // An interpreter that is about to end cannot be attached to: finalisers may still make calls, and no handler runs.
+            let mut check = || match Python::try_attach(|py| py.check_signals()) {
+                None | Some(Ok(())) => false,
+                Some(Err(error)) => {
                     raised = Some(error);
                     true
                 }

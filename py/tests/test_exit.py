@@ -239,6 +239,27 @@ def test_atexit_handlers_and_finalisers_may_use_locks(server: RedisServer, name:
     assert server.command("EXISTS", name) == 0
 
 
+# A call that looks for signals, which those of the main thread do every 50 ms, after the interpreter has begun to end.
+AT_TEARDOWN = """
+import libdlock
+
+class Late:
+    def __del__(self):
+        print("acquired:", self.client.lock("stock").acquire(timeout=0.3))
+
+late = Late()
+late.client = libdlock.connect("memory://")
+late.held = late.client.lock("stock").take()
+late.cycle = libdlock.late = late
+"""
+
+
+def test_a_finaliser_at_teardown_may_wait() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", AT_TEARDOWN]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "False True\n", "")
+
+
 # Errors are made by Python code; the interpreter may end while threads are in it.
 FAILING = """
 import sys, threading, libdlock

@@ -90,6 +90,19 @@ def both(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok")
 
 
+async def answers_later(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    return HttpResponse("later", status=418)
+
+
+def forgets(request: HttpRequest, refusal: Refusal) -> None:
+    pass
+
+
+@rate_limit("two")
+def returns_none(request: HttpRequest) -> Any:
+    pass
+
+
 @rate_limit("two", key=lambda request: 1 / 0)
 def faulty(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok")
@@ -107,6 +120,20 @@ class Classy(View):
 
 class ClassyAsync(View):
     async def get(self, request: HttpRequest) -> HttpResponse:
+        return HttpResponse("ok")
+
+
+made: list[libdlock.Client] = []
+
+
+def makes() -> libdlock.RateLimiter:
+    made.append(libdlock.connect("memory://"))
+    return made[-1].rate_limiter("made", rate=2, per=3600)
+
+
+class ClassyMethod(View):
+    @method_decorator(rate_limit(makes))
+    def get(self, request: HttpRequest) -> HttpResponse:
         return HttpResponse("ok")
 
 
@@ -135,9 +162,13 @@ urlpatterns = [
     path("answers", answers),
     path("both", both),
     path("faulty", faulty),
+    path("returns_none", returns_none),
+    path("forgets", rate_limit("one", cost=2, on_refused=forgets)(limited)),
+    path("answers_later", rate_limit("one", cost=2, on_refused=answers_later)(limited)),
     path("unknown", unknown),
     path("classy", rate_limit("one")(Classy.as_view())),
     path("classy_async", rate_limit("one")(ClassyAsync.as_view())),
+    path("classy_method", ClassyMethod.as_view()),
     path("wrong_async", WrongAsync.as_view()),
     path("plain", plain),
     path("missing", missing),
@@ -235,6 +266,15 @@ def test_classes_are_limited_as_views() -> None:
     assert [Client().get("/classy").status_code for _ in range(2)] == [200, 429]
 
 
+def test_a_decorated_method_makes_its_limiter_once() -> None:
+    made.clear()
+    statuses = [Client().get("/classy_method").status_code for _ in range(3)]
+    opened = len(made)
+    for each in made:
+        each.close()
+    assert (statuses, opened) == ([200, 200, 429], 1)
+
+
 async def test_async_classes_are_limited_as_views() -> None:
     assert [(await AsyncClient().get("/classy_async")).status_code for _ in range(2)] == [200, 429]
     await (await aio_client()).close()
@@ -253,6 +293,14 @@ def test_errors_of_functions_are_the_view_s() -> None:
     with pytest.raises(ZeroDivisionError):
         Client().get("/faulty")
     assert Client(raise_request_exception=False).get("/faulty").status_code == 500
+
+
+def test_what_is_no_response_says_so() -> None:
+    with pytest.raises(ValueError, match="returns_none didn't return an HttpResponse object"):
+        Client().get("/returns_none")
+    for path_, kind in (("/forgets", "NoneType"), ("/answers_later", "coroutine")):
+        with pytest.raises(TypeError, match=f"on_refused must return a response, not {kind}"):
+            Client().get(path_)
 
 
 def test_a_limiter_that_no_setting_names() -> None:
@@ -364,6 +412,19 @@ def test_the_clients_are_those_of_the_process() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     first.close()
     assert client() is not first
+
+
+async def test_a_child_of_a_fork_may_override_the_setting() -> None:
+    mine = await aio_client()
+    child = os.fork()
+    if child == 0:
+        try:
+            with override_settings(LIBDLOCK={**settings.LIBDLOCK, "URL": "memory://"}):
+                os._exit(0 if client().lock("stock").acquire(timeout=5) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    await mine.close()
 
 
 def test_an_address_is_that_of_the_connection() -> None:

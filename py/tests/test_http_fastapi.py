@@ -233,6 +233,23 @@ async def test_a_dependency_limits_websockets(limiter: aio.RateLimiter) -> None:
         assert [(await exchanged(port, request))[0] for _ in range(3)] == [101, 101, 429]
 
 
+async def test_a_refused_websocket_that_was_accepted_is_closed(limiter: aio.RateLimiter) -> None:
+    app = application()
+
+    async def accepts(websocket: WebSocket) -> None:
+        await websocket.accept()
+
+    @app.websocket("/ws", dependencies=[Depends(accepts), Depends(RateLimit(limiter, cost=3))])
+    async def talks(websocket: WebSocket) -> None:
+        await websocket.send_text("limited")
+
+    either: list[dict[str, Any]] = [{}, {"websocket.http.response": {}}]
+    for extensions in either:
+        refused = await ask(app, "/ws", kind="websocket", extensions=extensions)
+        assert refused.start["type"] == "websocket.accept"
+        assert refused.messages[1:] == [{"type": "websocket.close", "code": 1013, "reason": ""}]
+
+
 async def test_a_middleware_of_functions_may_stand_between(limiter: aio.RateLimiter) -> None:
     app = application(limited=RateLimit(limiter, cost=3))
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import flask
+import flask.views
 import pytest
 
 import libdlock
@@ -192,6 +193,42 @@ def test_on_refused_returns_what_a_view_may(app: flask.Flask, name: str) -> None
         {"error": "rate limit reached; this request can never be granted"},
     )
     assert refused.headers["RateLimit"] == f'"{name}";r=1;t=0'
+
+
+def test_on_refused_without_an_answer_lets_nothing_through(app: flask.Flask, name: str) -> None:
+    def forgets(refusal: Refusal) -> None:
+        pass
+
+    def view() -> str:
+        ran.append(flask.request.path)
+        return "ok"
+
+    ran: list[str] = []
+    limit = limits.limit(limits.rate_limiter(name, rate=1, per=3600), cost=2, on_refused=forgets)
+    blueprint = flask.Blueprint("api", __name__)
+    blueprint.add_url_rule("/blueprint", "view", view)
+    app.register_blueprint(limit(blueprint))
+    app.add_url_rule("/view", "view", limit(view))
+    assert [get(app, path).status_code for path in ("/view", "/blueprint")] == [500, 500]
+    assert not ran
+    app.config["PROPAGATE_EXCEPTIONS"] = True
+    with pytest.raises(TypeError, match="on_refused must return what a view may return, not None"):
+        get(app, "/view")
+
+
+def test_classes_are_limited_by_their_decorators(app: flask.Flask, name: str) -> None:
+    limit = limits.limit(limits.rate_limiter(name, rate=1, per=3600))
+
+    class Orders(flask.views.MethodView):
+        decorators = [limit]  # noqa: RUF012
+
+        def get(self) -> str:
+            return "ok"
+
+    app.add_url_rule("/", view_func=Orders.as_view("orders"))
+    assert [get(app).status_code for _ in range(2)] == [200, 429]
+    with pytest.raises(TypeError, match=r"limit decorates a view, not .*; of a class, its as_view\(\)"):
+        limit(Orders)
 
 
 def test_a_limiter_may_be_an_object_and_of_threads_alone(app: flask.Flask, url: str, name: str) -> None:

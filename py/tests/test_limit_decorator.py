@@ -47,7 +47,7 @@ def test_each_call_takes_a_token_first(limiter: libdlock.RateLimiter) -> None:
     assert error.retryable
     assert (
         str(error)
-        == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.3g} s"
+        == f"rate limiter {limiter.name!r}: the call was refused; again in {error.retry_after:.0f} s"
     )
 
 
@@ -96,6 +96,33 @@ def test_the_key_is_a_text_with_parameters(limiter: libdlock.RateLimiter) -> Non
     assert limiter.peek().remaining == 1
 
 
+def test_an_object_without_a_text_of_its_own_is_no_key(limiter: libdlock.RateLimiter) -> None:
+    class Mailer:
+        host = "mx1"
+
+        @limiter.limit(key="{self}", wait=0)
+        def send(self) -> int:
+            return 1
+
+    class Named(Mailer):
+        def __str__(self) -> str:
+            return self.host
+
+    mailers = [Mailer(), Mailer()]
+    for mailer in mailers:
+        with pytest.raises(
+            TypeError, match=r"the key names 'self', a .*Mailer, which has no text of its own"
+        ):
+            mailer.send()
+    by_parts = limiter.limit(key="{mailer.host}-{mailer!s:.{digits}}", wait=0)(lambda mailer, digits: 1)
+    with pytest.raises(TypeError, match="the key names 'mailer', "):
+        by_parts(mailers[0], 2)
+    assert (Named().send(), by_parts(Named(), 2)) == (1, 1)
+    assert [limiter.peek(key=key).remaining for key in ("mx1", "mx1-mx")] == [1, 1]
+    with pytest.raises(TypeError, match="the key names a parameter 'width' that the function does not have"):
+        limiter.limit(key="{text:{width}}")(lambda text: 1)
+
+
 def test_the_key_is_a_function_of_the_arguments(limiter: libdlock.RateLimiter) -> None:
     def key(user: str | None, *rest: object, **more: object) -> str | None:
         return user
@@ -138,9 +165,14 @@ def test_what_is_no_function_is_refused(limiter: libdlock.RateLimiter, client: l
     async def both() -> AsyncIterator[int]:
         yield 1
 
+    class Job:
+        async def __call__(self) -> None: ...
+
     decorate: Callable[[Any], Any] = limiter.limit()
     for function, message in (
         (coroutine, "use a limiter of libdlock.aio.connect"),
+        (Job(), "use a limiter of libdlock.aio.connect"),
+        (functools.partial(Job()), "use a limiter of libdlock.aio.connect"),
         (functools.partial(coroutine), "use a limiter of libdlock.aio.connect"),
         (generator, "ask the limiter in its body"),
         (both, "ask the limiter in its body"),
@@ -218,6 +250,16 @@ async def test_coroutine_functions_take_tokens_of_tasks(tasks: aio.RateLimiter) 
         await greeter.greet(1)
     assert refused.value.decision.remaining == 0
     assert aio.RateLimited is libdlock.RateLimited
+
+
+async def test_objects_are_called_as_coroutine_functions(tasks: aio.RateLimiter) -> None:
+    class Job:
+        async def __call__(self, number: int) -> int:
+            return number
+
+    for number, run in enumerate((tasks.limit(wait=0)(Job()), tasks.limit()(functools.partial(Job())))):
+        assert await run(number) == number
+    assert (await tasks.peek()).remaining == 0
 
 
 async def test_only_coroutine_functions_suit_tasks(tasks: aio.RateLimiter) -> None:

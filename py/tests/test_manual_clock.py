@@ -153,3 +153,12 @@ def test_options_can_be_given(dlock_client: libdlock.Client, dlock_clock: Manual
     with pytest.raises(libdlock.NotHeld) as raised:
         held.release()
     assert raised.value.name == "test:stock"
+
+
+def test_time_does_not_go_back() -> None:
+    clock = ManualClock()
+    for move in (clock.advance, clock.jump):
+        with pytest.raises(libdlock.InvalidArgument, match="allowed: 0 or more"):
+            move(-1)
+    clock.advance(0)
+    assert clock.now == 0

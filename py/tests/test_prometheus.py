@@ -57,6 +57,17 @@ def test_what_a_client_counts_is_exported(registry: CollectorRegistry) -> None:
         assert value(registry, "dlock_client_retries_total", kind="") == 0
 
 
+def test_a_registry_that_was_emptied_exports_again(registry: CollectorRegistry) -> None:
+    with libdlock.connect("memory://") as one, libdlock.connect("memory://") as two:
+        collect_stats(one, name="one", registry=registry)
+        for collector in list(registry._collector_to_names):
+            registry.unregister(collector)
+        assert scraped(registry) == {}
+        collect_stats(two, name="two", registry=registry)
+        for name in ("one", "two"):
+            assert value(registry, "dlock_client_retries_total", name, "") == 0
+
+
 def test_histograms_have_the_buckets_of_the_statistics(registry: CollectorRegistry) -> None:
     with libdlock.connect("memory://") as client:
         collect_stats(client, registry=registry)

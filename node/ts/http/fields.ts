@@ -24,6 +24,9 @@ export interface Problem {
 
 export const PROBLEM_TYPE = "application/problem+json";
 
+/** An integer of structured fields (RFC 9651) has at most 15 digits. */
+const LARGEST = 999_999_999_999_999n;
+
 type Rates = readonly Readonly<Rate>[];
 type Decided = Pick<
   Decision,
@@ -71,7 +74,7 @@ function quota({ tokens, perMs }: Readonly<Rate>): string {
   const window = seconds(perMs);
   const perUs = BigInt(Math.round(perMs * 1000));
   const brought = (BigInt(tokens) * BigInt(window) * 1_000_000n) / perUs;
-  return `q=${String(brought)};w=${String(window)}`;
+  return `q=${String(brought < LARGEST ? brought : LARGEST)};w=${String(window)}`;
 }
 
 /** Whole seconds, rounded up. Milliseconds have whole microseconds, of which a quotient could lose the last. */

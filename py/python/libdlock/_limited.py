@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ._decision import Decision
@@ -24,7 +25,7 @@ class RateLimited(DlockError):
 
     def __init__(self, decision: Decision, name: str) -> None:
         wait = decision.retry_after
-        again = "this call can never be granted" if wait is None else f"again in {wait:.3g} s"
+        again = "this call can never be granted" if wait is None else f"again in {_readable(wait)} s"
         super().__init__(
             f"rate limiter {name!r}: the call was refused; {again}",
             op="rate limit",
@@ -38,6 +39,10 @@ class RateLimited(DlockError):
         return type(self), (self.decision, self.name)
 
 
+def _readable(seconds: float) -> str:
+    return f"{seconds:.3g}" if seconds < 100 else f"{seconds:.0f}"
+
+
 def refuse_unless_called(function: Any, *, tasks: bool) -> None:
     """A decorator of calls is for what runs when it is called: functions, and with `tasks` coroutine functions alone."""
     if isinstance(function, (staticmethod, classmethod)):
@@ -46,10 +51,18 @@ def refuse_unless_called(function: Any, *, tasks: bool) -> None:
         raise TypeError(f"limit decorates a function, not {function!r}")
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{function!r} would run its body after the call: ask the limiter in its body")
-    if tasks and not inspect.iscoroutinefunction(function):
+    is_coroutine = any(map(inspect.iscoroutinefunction, (function, type(_called(function)).__call__)))
+    if tasks and not is_coroutine:
         raise TypeError(f"{function!r} is no coroutine function: use a limiter of libdlock.connect")
-    if not tasks and inspect.iscoroutinefunction(function):
+    if not tasks and is_coroutine:
         raise TypeError(f"{function!r} is a coroutine function: use a limiter of libdlock.aio.connect")
+
+
+def _called(function: Any) -> Any:
+    """What is called in the end, of a `partial` too."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
 
 
 def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[..., str | None]:
@@ -61,11 +74,8 @@ def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[
             raise TypeError(f"key must be str or a function, not {type(key).__name__}")
         return _checked(key)
     signature = inspect.signature(function)
-    for _, field, _, _ in string.Formatter().parse(key):
-        if (
-            field is not None
-            and (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters
-        ):
+    for field in _fields(key):
+        if (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters:
             there = ", ".join(signature.parameters) or "none"
             raise TypeError(
                 f"the key names a parameter {name!r} that the function does not have; it has: {there}"
@@ -74,9 +84,35 @@ def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[
     def formatted(*args: Any, **kwargs: Any) -> str | None:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return key.format_map(bound.arguments) or None
+        return _key_text.vformat(key, (), bound.arguments) or None
 
     return formatted
+
+
+def _fields(text: str | None) -> Iterator[str]:
+    """The fields of a format string, also those of format specifications."""
+    for _, field, specification, _ in string.Formatter().parse(text or ""):
+        if field is not None:
+            yield field
+            yield from _fields(specification)
+
+
+class _KeyText(string.Formatter):
+    """Writes keys. The text of a plain object has its address, so that each object would have a bucket of its own."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        value, first = super().get_field(field_name, args, kwargs)
+        kind = type(value)
+        if all(getattr(kind, way) is getattr(object, way) for way in ("__repr__", "__str__", "__format__")):
+            found = f"{kind.__module__}.{kind.__qualname__}"
+            raise TypeError(
+                f"the key names {field_name!r}, a {found}, which has no text of its own: name something that identifies "
+                "it, such as its id"
+            )
+        return value, first
+
+
+_key_text = _KeyText()
 
 
 def _checked(key: Callable[..., object]) -> Callable[..., str | None]:

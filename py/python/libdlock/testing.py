@@ -74,9 +74,9 @@ class ManualClock:
         Those that waited for the time have their answers when this returns; their threads and tasks run on afterwards.
         """
         left, most = _ms(seconds, "seconds"), max(_ms(step, "step"), 1)
-        while left > 0:
+        while left:
             now = min(left, most)
-            self._move(now)
+            self._move(now)  # refuses less than 0
             left -= now
 
     def jump(self, seconds: Seconds) -> None:
@@ -88,7 +88,8 @@ class ManualClock:
         long as the call waits: it takes no real time, and ends a few steps late. What it returns or raises.
 
         A lock belongs to the thread that acquires it: use `take` for one that is to stay held. `TimeoutError` for a call
-        that has neither ended nor waited for a client of this clock in 30 s of real time.
+        that has neither ended nor waited for a client of this clock in 30 s of real time. What waits already when the call
+        is made should wait longer than the call: who waits is told by their number alone.
         """
         done: Future[_R] = Future()
         before = self._waiting()

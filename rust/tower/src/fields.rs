@@ -8,6 +8,9 @@ use libdlock::{Decision, Rate};
 pub(crate) const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 pub(crate) const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
+/// An integer of structured fields (RFC 9651) has at most 15 digits.
+const LARGEST: u128 = 999_999_999_999_999;
+
 /// What the fields of one limiter begin with.
 #[derive(Clone, Debug)]
 pub(crate) struct Fields {
@@ -89,7 +92,8 @@ pub(crate) fn seconds(time: Duration) -> u64 {
 /// How many tokens the rate brings in so many whole seconds.
 fn quota_and_window(rate: &Rate) -> (u128, u64) {
     let window = seconds(rate.per());
-    (u128::from(rate.tokens()) * u128::from(window) * 1_000_000 / rate.per().as_micros().max(1), window)
+    let quota = u128::from(rate.tokens()) * u128::from(window) * 1_000_000 / rate.per().as_micros().max(1);
+    (quota.min(LARGEST), window)
 }
 
 /// A string of structured fields, which are printable ASCII.

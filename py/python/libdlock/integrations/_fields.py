@@ -18,6 +18,8 @@ LIMIT = "RateLimit"
 RETRY_AFTER = "Retry-After"
 
 _SECOND = 1_000_000
+#: An integer of structured fields (RFC 9651) has at most 15 digits.
+_LARGEST = 10**15 - 1
 
 
 class Policy:
@@ -35,7 +37,8 @@ class Policy:
         entries = []
         for name, rate, period in zip(self._names, rates, periods, strict=True):
             window = _seconds_up(period)
-            entries.append(f"{name};q={rate.tokens * window * _SECOND // period};w={window}")
+            quota = min(rate.tokens * window * _SECOND // period, _LARGEST)
+            entries.append(f"{name};q={quota};w={window}")
         self._field = (POLICY, ", ".join(entries))
 
     @property

@@ -6,13 +6,17 @@ import asyncio
 import inspect
 import os
 from collections.abc import Callable
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from .. import _limiter, aio
 from .._decision import NamedLimiter
 from .._errors import DlockError
+from ..aio._port import in_trio
 from ._fields import Policy
 from ._refusal import Granted, Refusal, decided, undecided
+
+if TYPE_CHECKING:
+    from ._trio import Making
 
 Key: TypeAlias = Callable[..., Any]
 """Says whose tokens a request needs: a `str`, or `None` for the limiter's own."""
@@ -126,6 +130,7 @@ class TaskLimit(Limit[aio.RateLimiter]):
     _class = aio.RateLimiter
     _what = "RateLimiter of libdlock.aio"
     _making: asyncio.Task[aio.RateLimiter] | None = None
+    _making_in_trio: Making[aio.RateLimiter] | None = None
 
     async def ask(self, *request: object) -> Granted | Refusal:
         """What becomes of a request."""
@@ -144,6 +149,8 @@ class TaskLimit(Limit[aio.RateLimiter]):
     async def _made_once(self) -> aio.RateLimiter:
         """The limiter that the first request makes. Those that come meanwhile wait for it, and share the error when there is
         one: one after the other each would wait for as long as a server that does not answer is waited for."""
+        if in_trio():
+            return await self._made_once_in_trio()
         making = self._making
         if making is None or making.done() or making.get_loop() is not asyncio.get_running_loop():
             making = self._making = asyncio.ensure_future(self._make_one())
@@ -151,6 +158,14 @@ class TaskLimit(Limit[aio.RateLimiter]):
             making.add_done_callback(lambda made: made.cancelled() or made.exception())
         # A request that is cancelled leaves the limiter to the others.
         return await asyncio.shield(making)
+
+    async def _made_once_in_trio(self) -> aio.RateLimiter:
+        from ._trio import Making
+
+        making = self._making_in_trio
+        if making is None or not making.is_under_way():
+            making = self._making_in_trio = Making(self._make_one)
+        return await making.result()
 
     async def _make_one(self) -> aio.RateLimiter:
         return self._keep(await awaited(self._make and self._make()))

@@ -28,8 +28,8 @@ Limiter: TypeAlias = aio.RateLimiter | Callable[[], aio.RateLimiter | Awaitable[
 
 #: The messages with which an answer begins.
 _STARTS = {"http.response.start", "websocket.accept", "websocket.http.response.start"}
-#: How a refused WebSocket is closed where the server cannot send an answer: 1013, try again later.
-_TRY_AGAIN_LATER = 1013
+#: How a refused WebSocket is closed where no answer can be sent: 1013, try again later.
+TRY_AGAIN_LATER = 1013
 
 
 def address(scope: Scope) -> str | None:
@@ -91,7 +91,7 @@ async def refuse(
         if (await receive())["type"] != "websocket.connect":
             return
         if "websocket.http.response" not in (scope.get("extensions") or {}):
-            await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": ""})
+            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": ""})
             return
         scope, send = {**scope, "type": "http", "method": "GET"}, _denying(send)
     answer = problem(refusal) if on_refused is None else await awaited(on_refused(request, refusal))

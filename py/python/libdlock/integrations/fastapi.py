@@ -6,7 +6,18 @@ from fastapi.requests import HTTPConnection
 
 from ._limit import Cost, Key, Skip, TaskLimit
 from ._refusal import Refusal
-from .asgi import ASGIApp, Limiter, Message, OnRefused, Receive, Scope, Send, adding, refuse
+from .asgi import (
+    TRY_AGAIN_LATER,
+    ASGIApp,
+    Limiter,
+    Message,
+    OnRefused,
+    Receive,
+    Scope,
+    Send,
+    adding,
+    refuse,
+)
 from .starlette import RateLimitMiddleware, address
 
 __all__ = [
@@ -81,10 +92,11 @@ class RateLimitAnswers:
             return
         asked: list[tuple[tuple[str, str], ...]] = []
         scope[_FIELDS] = scope.get("app"), asked
-        started = False
+        started = accepted = False
 
         async def adds(message: Message) -> None:
-            nonlocal started
+            nonlocal started, accepted
+            accepted = accepted or message["type"] == "websocket.accept"
             if (not started and "start" in message["type"]) or message["type"] == "websocket.accept":
                 started = True
                 fields = tuple(field for each in asked for field in each)
@@ -95,6 +107,9 @@ class RateLimitAnswers:
         try:
             await self.app(scope, receive, adds)
         except RequestRefused as refused:
+            if accepted:  # by a dependency before the one that refused
+                await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": ""})
+                return
             if started:
                 raise
             await refuse(refused.refusal, refused.on_refused, refused.request, scope, receive, adds)

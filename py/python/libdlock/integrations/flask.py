@@ -124,12 +124,21 @@ class Libdlock:
                 flask.after_this_request(functools.partial(_with_fields, asked.fields))
             if isinstance(asked, Granted):
                 return None
-            return _problem(asked) if on_refused is None else flask.current_app.ensure_sync(on_refused)(asked)
+            if on_refused is None:
+                return _problem(asked)
+            answer = flask.current_app.ensure_sync(on_refused)(asked)
+            if answer is None:  # Flask would go on to the view
+                raise TypeError("on_refused must return what a view may return, not None")
+            return answer
 
         def decorate(limited: Any) -> Any:
             if isinstance(limited, Scaffold):
                 limited.before_request(refused)
                 return limited
+            if isinstance(limited, type):
+                raise TypeError(
+                    f"limit decorates a view, not {limited!r}; of a class, its as_view() or its list decorators"
+                )
             if not callable(limited):
                 raise TypeError(f"limit decorates a view or a blueprint, not {type(limited).__name__}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -25,8 +26,19 @@ def problem(refusal: Refusal) -> HttpResponse:
     return HttpResponse(refusal.body, status=refusal.status, content_type=CONTENT_TYPE)
 
 
-def with_fields(response: HttpResponseBase, fields: Fields) -> HttpResponseBase:
-    """A response, with fields beside what it has of the same name."""
+def answer_given(response: Any) -> HttpResponseBase:
+    """What a function `on_refused` returned."""
+    if isinstance(response, HttpResponseBase):
+        return response
+    if inspect.iscoroutine(response):
+        response.close()
+    raise TypeError(f"on_refused must return a response, not {type(response).__name__}")
+
+
+def with_fields(response: Any, fields: Fields) -> Any:
+    """A response, with fields beside what it has of the same name. What is none is for Django to refuse."""
+    if not isinstance(response, HttpResponseBase):
+        return response
     for name, value in fields:
         response.headers[name] = joined(response.headers.get(name), name, value)
     return response

@@ -73,10 +73,10 @@ def _forget(*, setting: str, **_: object) -> None:
     """`override_settings` in tests: what is asked next opens a client of the new setting."""
     if setting == "LIBDLOCK":
         _threads.close()
-        left, _tasks._clients = _tasks._clients, {}
-        for each in left.values():
-            _native.client_close(each._number, False)  # `close` would need the loop
-            each._closed = True
+        left = _tasks._clients.pop(os.getpid(), None)
+        if left is not None:
+            _native.client_close(left._number, False)  # `close` would need the loop
+            left._closed = True
 
 
 setting_changed.connect(_forget)

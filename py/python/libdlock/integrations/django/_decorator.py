@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from ... import RateLimiter, aio
 from .._limit import BlockingLimit, Cost, Key, Skip, TaskLimit, awaited
 from .._refusal import Refusal
-from ._answers import OnRefused, address, problem, with_fields
+from ._answers import OnRefused, address, answer_given, problem, with_fields
 from ._clients import aio_maker, maker
 
 Limiter: TypeAlias = str | RateLimiter | aio.RateLimiter | Callable[[], Any]
@@ -42,14 +42,21 @@ def rate_limit(
     """
     arguments: dict[str, Any] = {"key": key, "by_address": address, "cost": cost, "skip": skip, "name": name}
 
+    # `method_decorator` decorates anew for each request, which has to find the limiter that was made for the one before.
+    @functools.cache
+    def tasks() -> TaskLimit:
+        return TaskLimit(aio_maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
+
+    @functools.cache
+    def threads() -> BlockingLimit:
+        return BlockingLimit(maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
+
     def decorate(view: Any) -> Any:
         if isinstance(view, type) or not callable(view):
             raise TypeError(f"rate_limit decorates a view, not {view!r}; of a class, its as_view()")
         if iscoroutinefunction(view):
-            tasks = TaskLimit(aio_maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
-            return _async(view, tasks, on_refused)
-        threads = BlockingLimit(maker(limiter) if isinstance(limiter, str) else limiter, **arguments)
-        return _sync(view, threads, on_refused)
+            return _async(view, tasks(), on_refused)
+        return _sync(view, threads(), on_refused)
 
     return decorate
 
@@ -66,7 +73,7 @@ def _sync(view: Callable[..., Any], limit: BlockingLimit, on_refused: OnRefused 
                     "rate_limit decorates the dispatch of an async view; decorate what as_view() returns"
                 )
         else:
-            response = problem(asked) if on_refused is None else on_refused(request, asked)
+            response = problem(asked) if on_refused is None else answer_given(on_refused(request, asked))
         return with_fields(response, asked.fields)
 
     return limited
@@ -79,7 +86,11 @@ def _async(view: Callable[..., Any], limit: TaskLimit, on_refused: OnRefused | N
         if not isinstance(asked, Refusal):
             response = await view(request, *args, **kwargs)
         else:
-            response = problem(asked) if on_refused is None else await awaited(on_refused(request, asked))
+            response = (
+                problem(asked)
+                if on_refused is None
+                else answer_given(await awaited(on_refused(request, asked)))
+            )
         return with_fields(response, asked.fields)
 
     return markcoroutinefunction(limited)

@@ -17,6 +17,9 @@ final class RateLimitFields {
 
     private static final long MICROS = 1_000_000;
 
+    /** An integer of structured fields (RFC 9651) has at most 15 digits. */
+    private static final BigInteger LARGEST = BigInteger.valueOf(999_999_999_999_999L);
+
     private final List<String> names = new ArrayList<>();
     private final List<Long> bursts = new ArrayList<>();
     private final String policy;
@@ -34,7 +37,8 @@ final class RateLimitFields {
             BigInteger quota = BigInteger.valueOf(rate.tokens())
                     .multiply(window)
                     .multiply(BigInteger.valueOf(MICROS))
-                    .divide(BigInteger.valueOf(micros(rate.per())));
+                    .divide(BigInteger.valueOf(micros(rate.per())))
+                    .min(LARGEST);
             entries.add(quoted + ";q=" + quota + ";w=" + window);
         }
         policy = entries.toString();
