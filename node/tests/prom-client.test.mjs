@@ -83,6 +83,13 @@ describe("a registry", () => {
     assert.equal((await samplesOf(register)).get('dlock_client_retries_total{client="again"}'), 1);
   });
 
+  it("may be reset, which the counters of a client outlive", async () => {
+    const register = new Registry();
+    collectStats(client, { register });
+    register.resetMetrics();
+    assert.equal((await samplesOf(register)).get('dlock_client_retries_total{client="libdlock"}'), 1);
+  });
+
   it("that was cleared has no clients, and takes each again", async () => {
     const register = new Registry();
     collectStats(client, { register });

@@ -65,7 +65,7 @@ function sourcesOf(register: Registry): Sources {
   const there: readonly unknown[] = register.getMetricsAsArray();
   // A registry that was cleared meanwhile has no clients any more.
   if (!sources?.metrics.some((metric) => there.includes(metric))) registries.set(register, (sources = new Sources()));
-  // It needs no more of a metric than its name and `get`.
+  // It needs no more of a metric than its name, `get` and `reset`.
   for (const metric of sources.metrics) register.registerMetric(metric as unknown as Metric);
   return sources;
 }
@@ -154,6 +154,11 @@ class Exported {
       aggregator,
       values: this.#blocks().flatMap((block) => this.#values(block)),
     });
+  }
+
+  /** `register.resetMetrics()` calls it of each metric: what a client has counted is its own, and goes on. */
+  reset(): void {
+    return undefined;
   }
 
   #values([labels, block]: [Labels, Block]): Value[] {
