@@ -110,6 +110,18 @@ for (const [framework, serve] of Object.entries(FRAMEWORKS)) {
       }
     });
 
+    it("an error of this library in a function is the handler's", async () => {
+      const other = await connect(server.server.url);
+      await other.close();
+      const closed = async () => void (await other.withLock("x", () => undefined));
+      const badName = () => void client.lock("a{");
+      for (const wrong of [{ key: closed }, { key: badName }, { cost: badName }, { skip: closed }]) {
+        assert.equal((await (await route({ limiter: limiter(), ...wrong }))()).status, 500);
+      }
+      // The name of the limiter is not the request's either.
+      assert.equal((await (await route({ limiter: () => client.rateLimiter("", HOUR) }))()).status, 500);
+    });
+
     it("a key that no name may be is a bad request", async () => {
       const ask = await route({ limiter: limiter(), key: (headers) => headers["x-user"] });
       // Node takes 16 kB of headers.

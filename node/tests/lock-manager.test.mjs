@@ -275,4 +275,24 @@ onBothBackends((context) => {
     assert.deepEqual(await other.query([name]), { held: [], pending: [] });
     await assert.rejects(locks.query(name), TypeError);
   });
+
+  it("a query knows those that do not wait, and other holds", async () => {
+    const { locks } = context.client;
+    const other = (await context.open()).locks;
+    const name = freshName();
+    const holder = await hold(locks, name);
+    const waiting = locks.request(name, () => "waited");
+    await until(async () => (await other.query([name])).pending.length === 1);
+    const during = await other.request(name, { ifAvailable: true }, (none) => [none, other.query([name])]);
+    const { pending } = await during[1];
+    assert.deepEqual([during[0], pending], [null, [{ name, mode: undefined, clientId: undefined }]]);
+    holder.end();
+    await Promise.all([holder.done, waiting]);
+    // A hold of this client that is no request is one all the same.
+    const held = await context.client.rwLock(name).write.acquire();
+    const seen = await locks.query([name]);
+    assert.deepEqual(seen.held, (await other.query([name])).held);
+    assert.equal(seen.held.length, 1);
+    await held.release();
+  });
 });

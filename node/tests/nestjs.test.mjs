@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 
 import * as nest from "@nestjs/common";
-import { APP_GUARD, NestFactory } from "@nestjs/core";
+import { APP_GUARD, ExternalContextCreator, NestFactory } from "@nestjs/core";
 import { FastifyAdapter } from "@nestjs/platform-fastify";
 import "reflect-metadata";
 
@@ -21,6 +22,7 @@ import {
 } from "libdlock/nestjs";
 
 import { ONE, statuses, withClient } from "./kit/http.mjs";
+import { RedisServer } from "./kit/index.mjs";
 
 describe("NestJS", () => {
   /** An application of one controller with these methods, each with its decorators. */
@@ -224,5 +226,82 @@ describe("NestJS", () => {
     assert.throws(() => Locked(7), /name must be a string/);
     assert.throws(() => Locked("x", { onBusy: 7 }), /onBusy must be a function/);
     assert.throws(() => Locked("x")(class {}.prototype, "a", {}), /@Locked is for methods/);
+    // What runs later than the method would run without the lock.
+    const generators = class {
+      *a() {
+        yield 1;
+      }
+      async *b() {
+        yield 1;
+      }
+    };
+    const { a, b } = generators.prototype;
+    for (const value of [a, b]) {
+      assert.throws(() => Locked("x")(class {}.prototype, "a", { value }), /a is a generator/);
+    }
+    assert.throws(() => Locked("x")(class {}, "a", { value: () => undefined }), /a is static/);
+  });
+
+  it("each call of a request counts where it makes several", async () => {
+    class Resolver {
+      login() {
+        return "in";
+      }
+    }
+    const descriptor = Object.getOwnPropertyDescriptor(Resolver.prototype, "login");
+    RateLimited("two")(Resolver.prototype, "login", descriptor);
+    class Guard extends RateLimitGuard {
+      requestAndResponse(context) {
+        return context.getArgByIndex(2);
+      }
+    }
+    nest.UseGuards(Guard)(Resolver);
+    Reflect.deleteMetadata("__guards__", Resolver.prototype.login);
+    const answers = [];
+    const options = { root: LibdlockModule.forRoot({ url: "memory://", limiters: { two: { ...ONE, tokens: 2 } } }) };
+    let call;
+    class Http {
+      async query(request, response) {
+        // As a GraphQL query that names a field four times.
+        for (let n = 0; n < 4; n++) {
+          answers.push(await call(null, {}, { request, response }, {}).catch((error) => error.getStatus()));
+        }
+        return "answered";
+      }
+    }
+    nest.Controller()(Http);
+    nest.Get("q")(Http.prototype, "query", Object.getOwnPropertyDescriptor(Http.prototype, "query"));
+    nest.Req()(Http.prototype, "query", 0);
+    nest.Res({ passthrough: true })(Http.prototype, "query", 1);
+    class App {}
+    nest.Module({ imports: [options.root], controllers: [Http], providers: [Resolver] })(App);
+    const app = await NestFactory.create(App, { logger: false });
+    const resolver = app.get(Resolver);
+    const none = [undefined, undefined, undefined, undefined, undefined];
+    call = app.get(ExternalContextCreator).create(resolver, resolver.login, "login", ...none, "graphql");
+    await app.listen(0, "127.0.0.1");
+    const { headers } = await fetch(`http://127.0.0.1:${app.getHttpServer().address().port}/q`);
+    assert.deepEqual(answers, ["in", "in", 429, 429]);
+    // The fields are there once, and say how things stand at the end.
+    assert.equal(headers.get("ratelimit-policy"), '"two";q=2;w=3600');
+    assert.match(headers.get("ratelimit"), /^"two";r=0;t=\d+$/);
+    await app.close();
+  });
+
+  it("limiters that are refused leave no connection", async () => {
+    const redis = await RedisServer.start();
+    try {
+      const app = await start({ root: LibdlockModule.forRoot({ url: redis.url, limiters }) });
+      const connections = async () => (await redis.command("CLIENT", "LIST")).trim().split("\n").length;
+      const before = await connections();
+      const wrong = LibdlockModule.forRoot({ url: redis.url, limiters: { bad: { tokens: -1, perMs: 5 } } });
+      await assert.rejects(start({ root: wrong }), /"bad".*rate -1/);
+      // Well before the collector finds it.
+      for (let n = 0; n < 20 && (await connections()) > before; n++) await pause(50);
+      assert.equal(await connections(), before);
+      await app.app.close();
+    } finally {
+      await redis.stop();
+    }
   });
 });

@@ -11,13 +11,19 @@
  * @packageDocumentation
  */
 
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from "fastify";
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  preHandlerAsyncHookHandler,
+} from "fastify";
 
 import { boolean, callback } from "./arguments.js";
 import { wrongType } from "./convert.js";
-import { type Fields, PROBLEM_TYPE } from "./http/fields.js";
+import { PROBLEM_TYPE } from "./http/fields.js";
 import { type LimitOptions, Limiting, type Refusal, readLimit } from "./http/limiting.js";
-import { type Headers, addFields } from "./http/response.js";
+import { addFieldsLast, isOver } from "./http/response.js";
 
 export type { LimitOptions, Limiter, Refusal } from "./http/limiting.js";
 export type { Problem } from "./http/fields.js";
@@ -62,10 +68,18 @@ interface Guard {
 const OWN = { onRefused: callback<RateLimitOptions["onRefused"]> };
 const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 
-/** What answers to requests are to say, the outermost limit first. */
-const pending = new WeakMap<FastifyRequest, Fields[]>();
-/** Requests whose route has limits of its own, which one of several plugins applies. */
-const taken = new WeakSet<FastifyRequest>();
+/** Contexts in which the plugin is registered, each with the options of the first time. */
+const plugins = new WeakMap<object, RateLimitPluginOptions>();
+
+/** The options with which a context, or the nearest one around it, has the plugin: a route's own replace those one by one. */
+function nearest(context: FastifyInstance): RateLimitPluginOptions | undefined {
+  // A context inherits from the one around it.
+  for (let at: object | null = context; at !== null; at = Object.getPrototypeOf(at) as object | null) {
+    const options = plugins.get(at);
+    if (options) return options;
+  }
+  return undefined;
+}
 
 // Async, so that what it throws is what `register` rejects with.
 // eslint-disable-next-line @typescript-eslint/require-await
@@ -73,12 +87,19 @@ const plugin: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) 
   const { global, hook = "onRequest", ...common } = readPlugin(options);
   const forAll = (global ?? common.limiter !== undefined) ? guardOf(common, "register(rateLimit, options)") : undefined;
   const forRoutes = new WeakMap<object, Guard[]>();
+  if (!plugins.has(app)) plugins.set(app, options);
 
   const guardsOf = (config: RouteConfig | readonly RouteConfig[]): Guard[] => {
     let guards = forRoutes.get(config);
     if (guards === undefined) {
       const all = Array.isArray(config) ? (config as readonly RouteConfig[]) : [config as RouteConfig];
-      guards = all.map((own) => guardOf({ ...common, ...own }, "config.rateLimit"));
+      guards = all.map((own) => {
+        // Spread, a number would be no options at all.
+        if (typeof own !== "object" || (own as unknown) === null) {
+          throw wrongType("config.rateLimit", "false, an object of options, or an array of these", own);
+        }
+        return guardOf({ ...common, ...own }, "config.rateLimit");
+      });
       forRoutes.set(config, guards);
     }
     return guards;
@@ -88,15 +109,13 @@ const plugin: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) 
     const { rateLimit } = request.routeOptions.config;
     if (rateLimit === false) return [];
     if (rateLimit === undefined) return forAll ? [forAll] : [];
-    if (taken.has(request)) return [];
-    taken.add(request);
-    return guardsOf(rateLimit);
+    return nearest(request.server) === options ? guardsOf(rateLimit) : [];
   };
 
   // What is wrong with a route's options is said when the route is defined.
-  app.addHook("onRoute", ({ config }) => {
+  app.addHook("onRoute", function ({ config }) {
     const own = config?.rateLimit;
-    if (own !== undefined && own !== false) guardsOf(own);
+    if (own !== undefined && own !== false && nearest(this) === options) guardsOf(own);
   });
 
   const limit: preHandlerAsyncHookHandler = async (request, reply) => {
@@ -108,18 +127,6 @@ const plugin: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) 
   };
   // All four have these arguments first, and await a promise.
   app.addHook(hook as "preHandler", limit);
-
-  app.addHook("onSend", (request, reply, payload, next) => {
-    const headers: Headers = {
-      get: (name) => reply.getHeader(name),
-      set: (name, value) => {
-        reply.header(name, value);
-      },
-    };
-    for (const fields of pending.get(request)?.reverse() ?? []) addFields(headers, fields);
-    pending.delete(request);
-    next(null, payload);
-  });
 };
 
 async function isLetThrough(
@@ -128,15 +135,14 @@ async function isLetThrough(
   reply: FastifyReply,
 ): Promise<boolean> {
   const verdict = await limiting.decide(request);
-  // Meanwhile somebody else answered.
   if (reply.sent) return false;
-  // The client went away: nobody is to work for it.
-  if (reply.raw.destroyed) {
+  // Meanwhile the client went away, or somebody else answers: nobody is to work for it.
+  if (isOver(reply.raw)) {
     reply.hijack();
     return false;
   }
   if (verdict === undefined) return true;
-  pending.set(request, [...(pending.get(request) ?? []), verdict.fields]);
+  addFieldsLast(reply.raw, verdict.fields);
   if (verdict.refusal === undefined) return true;
   reply.code(verdict.refusal.status);
   const payload: unknown = await onRefused(verdict.refusal, request, reply);

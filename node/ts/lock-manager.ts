@@ -69,6 +69,8 @@ interface Request {
   readonly name: string;
   readonly mode: WebLockMode;
   readonly steal: boolean;
+  /** Whether it waits until the lock is to be had. */
+  readonly waits: boolean;
   held?: RwHeld | undefined;
 }
 
@@ -116,10 +118,10 @@ export class LockManager {
     if (signal && (steal || ifAvailable)) {
       throw notSupported(`signal ends a wait, and with ${steal ? "steal" : "ifAvailable"} there is none`);
     }
-    const request: Request = { name, mode, steal };
+    const request: Request = { name, mode, steal, waits: !ifAvailable && !steal };
     this.#requests.add(request);
     try {
-      return await this.#run(request, { waitMs: ifAvailable || steal ? 0 : undefined, signal }, callback);
+      return await this.#run(request, { waitMs: request.waits ? undefined : 0, signal }, callback);
     } finally {
       this.#requests.delete(request);
     }
@@ -169,10 +171,10 @@ export class LockManager {
   }
 
   async #queryOne(name: string): Promise<WebLockSnapshot> {
-    const { writer, ours, readers, queued } = await this.#client.rwLock(name).inspect();
+    const { writer, readers, queued } = await this.#client.rwLock(name).inspect();
     const requests = [...this.#requests].filter((request) => request.name === name);
     const holding = requests.filter(({ held }) => held?.valid);
-    const waiting = requests.filter(({ held }) => held === undefined);
+    const waiting = requests.filter(({ held, waits }) => waits && held === undefined);
     const held: WebLockInfo[] = holding.map(({ mode, held }) => ({
       name,
       mode,
@@ -180,7 +182,9 @@ export class LockManager {
     }));
     // Those of one process that share a hold on the server have one token.
     const shared = new Set(holding.filter(({ mode }) => mode === "shared").map(({ held }) => held?.token));
-    if (writer !== undefined && !ours) held.push({ name, mode: "exclusive", clientId: clientOf(writer) });
+    // One of this client that is no request, of rwLock(name).write, is as good as another's.
+    const isRequest = holding.some(({ mode, held }) => mode === "exclusive" && held?.owner === writer);
+    if (writer !== undefined && !isRequest) held.push({ name, mode: "exclusive", clientId: clientOf(writer) });
     held.push(...times(readers - shared.size, { name, mode: "shared", clientId: undefined }));
     const pending = waiting.map(({ mode }): WebLockInfo => ({ name, mode, clientId: undefined }));
     // This client stands in the queue once, however many of its requests wait.

@@ -62,8 +62,10 @@ const registries = new WeakMap<Registry, Sources>();
 
 function sourcesOf(register: Registry): Sources {
   let sources = registries.get(register);
-  if (!sources) registries.set(register, (sources = new Sources()));
-  // Also again, when the registry was cleared meanwhile. It needs no more of a metric than its name and `get`.
+  const there: readonly unknown[] = register.getMetricsAsArray();
+  // A registry that was cleared meanwhile has no clients any more.
+  if (!sources?.metrics.some((metric) => there.includes(metric))) registries.set(register, (sources = new Sources()));
+  // It needs no more of a metric than its name, `get` and `reset`.
   for (const metric of sources.metrics) register.registerMetric(metric as unknown as Metric);
   return sources;
 }
@@ -154,6 +156,11 @@ class Exported {
     });
   }
 
+  /** `register.resetMetrics()` calls it of each metric: what a client has counted is its own, and goes on. */
+  reset(): void {
+    return undefined;
+  }
+
   #values([labels, block]: [Labels, Block]): Value[] {
     const value = block[this.#field];
     if (value === undefined) return [];
@@ -167,13 +174,22 @@ function histogram(name: string, labels: Labels, { buckets, count, sumMs }: Hist
     below += bucket;
     const isLast = at === buckets.length - 1;
     // The first has what took less than 1 us, and each next one is twice as wide.
-    return { metricName: `${name}_bucket`, labels: { ...labels, le: isLast ? "+Inf" : 2 ** at / 1e6 }, value: below };
+    return {
+      metricName: `${name}_bucket`,
+      labels: { ...labels, le: isLast ? "+Inf" : boundOf(2 ** at / 1e6) },
+      value: below,
+    };
   });
   return [
     ...values,
     { metricName: `${name}_sum`, labels, value: sumMs / 1000 },
     { metricName: `${name}_count`, labels, value: count },
   ];
+}
+
+/** As Prometheus itself writes a number, and the clients of other languages do: with an exponent of two digits below 1e-4. */
+function boundOf(seconds: number): string {
+  return seconds < 1e-4 ? seconds.toExponential().replace(/-(?=\d$)/, "-0") : String(seconds);
 }
 
 type Kind = Exclude<keyof Stats, "retries">;

@@ -2,7 +2,7 @@
 
 import { type About, type Read, type Readers, type ReadersOf, callback, optional, readOptions } from "../arguments.js";
 import { objectName, wrongType } from "../convert.js";
-import { DlockError } from "../error.js";
+import { DlockError, invalidArgument } from "../error.js";
 import type { Rate } from "../rate.js";
 import type { Decision } from "../rate-limiter.js";
 import { addressKey } from "./address.js";
@@ -84,7 +84,11 @@ function checkedLimiter(value: unknown, what: string): Limiter {
 }
 
 function costOf(value: unknown, what: string): LimitOptions<never>["cost"] {
-  if (value === undefined || typeof value === "number") return value;
+  if (value === undefined) return undefined;
+  if (typeof value === "number") {
+    if (Number.isSafeInteger(value) && value >= 0) return value;
+    throw invalidArgument(OP, `${what}: ${String(value)} given`, "whole numbers, 0 and above, below 2^53");
+  }
   if (typeof value !== "function") throw wrongType(what, "a number or a function", value);
   return value as (request: never) => number;
 }
@@ -133,18 +137,20 @@ export class Limiting<Request> {
   async decide(request: Request): Promise<Verdict | undefined> {
     const { skip } = this.#options;
     if (skip !== undefined && (await skip(request))) return undefined;
-    let fields: Fields = {};
+    // Errors of these are the program's, also where they are this library's: of a lock that a key function takes, say.
+    const key = await this.#keyOf(request);
+    const cost = await this.#costOf(request);
+    let policy: string | undefined;
     try {
-      const { limiter, name, policy } = await this.#open();
-      fields = { policy };
-      const key = await this.#keyOf(request);
-      const cost = await this.#costOf(request);
+      const opened = await this.#open();
+      const { limiter, name } = opened;
+      policy = opened.policy;
       const decision = await limiter.tryAcquire(cost, key === undefined ? undefined : { key });
-      fields = decisionFields(name, limiter.rates, policy, decision);
+      const fields = decisionFields(name, limiter.rates, policy, decision);
       if (decision.allowed) return { fields };
       return { fields, refusal: { status: 429, decision, problem: refusedProblem(fields) } };
     } catch (error) {
-      return undecided(error, fields);
+      return undecided(error, policy);
     }
   }
 
@@ -183,12 +189,16 @@ export class Limiting<Request> {
   }
 }
 
-/** The answer to a request that has no decision; an error that is nobody's but the program's goes on. */
-function undecided(error: unknown, fields: Fields): Verdict {
+/**
+ * The answer to a request that has no decision; an error that is nobody's but the program's goes on. Without a `policy` the limiter
+ * could not be made, and then a name that is refused is not the request's.
+ */
+function undecided(error: unknown, policy: string | undefined): Verdict {
   if (!(error instanceof DlockError)) throw error;
   const { kind, family } = error;
-  if (kind === "INVALID_NAME") return { fields: {}, refusal: { status: 400, error, problem: badKeyProblem() } };
+  if (kind === "INVALID_NAME" && policy !== undefined)
+    return { fields: {}, refusal: { status: 400, error, problem: badKeyProblem() } };
   if (family !== "UNAVAILABLE" && kind !== "CLOSED") throw error;
   const refusal: Refusal = { status: 503, error, problem: unavailableProblem() };
-  return { fields: { ...fields, retryAfter: "1" }, refusal };
+  return { fields: { policy, retryAfter: "1" }, refusal };
 }

@@ -44,8 +44,9 @@ export function addFieldsLast(response: ServerResponse, fields: Fields): void {
     if (response.headersSent) return writeHead(status, ...rest);
     // A second call is an error, which the original reports.
     response.writeHead = writeHead;
-    const at = typeof rest[0] === "object" ? 0 : 1;
-    if (rest[at] !== undefined) rest[at] = withoutOurs(rest[at] as Given, headers);
+    // Null stands for a reason or for headers that are not given.
+    const at = typeof rest[0] === "object" && rest[0] !== null ? 0 : 1;
+    if (typeof rest[at] === "object" && rest[at] !== null) rest[at] = withoutOurs(rest[at] as Given, headers);
     addFields(headers, fields);
     return writeHead(status, ...rest);
   };
@@ -59,7 +60,11 @@ function withoutOurs(given: Given, headers: Headers): Given {
   const pairs = Array.isArray(given) ? pairsOf(given) : (Object.entries(given) as Pair[]);
   const isOurs = ([name]: [string, unknown]): boolean => OURS.includes(name.toLowerCase());
   if (!pairs.some(isOurs)) return given;
-  for (const [name, value] of pairs.filter(isOurs)) headers.set(name, String(value));
+  // One that is given several times is a list.
+  for (const ours of OURS) {
+    const values = pairs.filter(([name]) => name.toLowerCase() === ours).flatMap(([, value]) => value);
+    if (values.length > 0) headers.set(ours, values.join(", "));
+  }
   const rest = pairs.filter((pair) => !isOurs(pair));
   return Array.isArray(given) ? rest.flat() : Object.fromEntries(rest);
 }
@@ -74,5 +79,12 @@ function pairsOf(given: readonly unknown[]): Pair[] {
 
 /** Whether nothing can be answered any more: it was, or the client is gone. */
 export function isOver(response: ServerResponse): boolean {
-  return response.headersSent || response.writableEnded || response.destroyed;
+  if (response.headersSent || response.writableEnded || response.destroyed) return true;
+  const { stream, req } = response as { stream?: Ends; req?: { socket?: Ends | null } };
+  // Of HTTP/2 the stream tells it; of a request that was pipelined behind another, only the connection.
+  return (stream ?? req?.socket)?.destroyed === true;
+}
+
+interface Ends {
+  readonly destroyed?: boolean;
 }

@@ -13,7 +13,7 @@ import {
 import { ModuleRef, Reflector } from "@nestjs/core";
 
 import { words } from "../arguments.js";
-import { PROBLEM_TYPE } from "../http/fields.js";
+import { type Fields, PROBLEM_TYPE } from "../http/fields.js";
 import { type LimitOptions, type Limiter, Limiting, type Refusal, readLimit } from "../http/limiting.js";
 import { addFieldsLast, isOver } from "../http/response.js";
 import { libdlockOf } from "./libdlock.js";
@@ -83,8 +83,27 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** What has been decided of a request, so that a guard of the application and one of the handler do not both ask. */
-const decided = new WeakMap<object, Set<Limit>>();
+/**
+ * What has been decided of a call, so that a guard of the application and one of the handler do not both ask. Nest makes one context
+ * for all guards of a call. One request may make many calls, such as a GraphQL query that names a field several times.
+ */
+const decided = new WeakMap<ExecutionContext, Set<Limit>>();
+
+/** What the answer to a request says about each limit: what its last call met. */
+const told = new WeakMap<ServerResponse, Map<Limit, Fields>>();
+
+function tell(response: ServerResponse, limit: Limit, fields: Fields): void {
+  const limits = told.get(response) ?? new Map<Limit, Fields>();
+  told.set(response, limits);
+  const there = limits.get(limit);
+  if (there) {
+    Object.assign(there, { limit: undefined, retryAfter: undefined, ...fields });
+    return;
+  }
+  const added = { ...fields };
+  limits.set(limit, added);
+  addFieldsLast(response, added);
+}
 
 /** The guard that `@RateLimited` uses. Derive from it for requests that are not HTTP's own, such as those of GraphQL. */
 export class RateLimitGuard implements CanActivate {
@@ -99,17 +118,17 @@ export class RateLimitGuard implements CanActivate {
     if (reflector.getAllAndOverride<boolean | undefined>(SKIPPED, targets)) return true;
     const limits = targets.reverse().flatMap((target) => reflector.get<Limit[] | undefined>(LIMITS, target) ?? []);
     if (limits.length === 0) return true;
-    const { request, response } = this.requestAndResponse(context);
+    const { response } = this.requestAndResponse(context);
     const raw = response.raw ?? response;
-    const seen = decided.get(request) ?? new Set();
-    decided.set(request, seen);
+    const seen = decided.get(context) ?? new Set();
+    decided.set(context, seen);
     for (const limit of limits) {
       if (seen.has(limit)) continue;
       seen.add(limit);
       const verdict = await this.#limitingOf(limit).decide(context);
       if (isOver(raw)) return false;
       if (!verdict) continue;
-      addFieldsLast(raw, verdict.fields);
+      tell(raw, limit, verdict.fields);
       if (!verdict.refusal) continue;
       response.header("Content-Type", PROBLEM_TYPE);
       throw new RateLimitException(verdict.refusal);

@@ -13,7 +13,7 @@ import {
   readOptions,
   words,
 } from "../arguments.js";
-import { objectName } from "../convert.js";
+import { objectName, tagOf } from "../convert.js";
 import { DlockError } from "../error.js";
 import type { LockOptions } from "../lock.js";
 import { libdlockOf } from "./libdlock.js";
@@ -66,6 +66,9 @@ export function Locked<Args extends unknown[]>(
   return (target, key, descriptor: { value?: unknown }) => {
     const method = descriptor.value as Method | undefined;
     if (typeof method !== "function") throw new TypeError(`@Locked is for methods, and ${String(key)} is none`);
+    const refused = (why: string) => new TypeError(`@Locked is for methods of instances, and ${String(key)} is ${why}`);
+    if (typeof target === "function") throw refused("static");
+    if (tagOf(method).endsWith("GeneratorFunction")) throw refused("a generator, which runs after it has returned");
     if (!injected.has(target)) Inject(ModuleRef)(target, MODULES);
     injected.add(target);
 

@@ -97,7 +97,13 @@ function moduleOf(
 async function opened(options: ModuleOptions): Promise<Libdlock> {
   const { connect: how, client, limiters = {} } = options;
   const url = urlOf(options, "the options of LibdlockModule");
-  return new Libdlock(client ?? (await connect(url, how)), limiters, client === undefined);
+  const used = client ?? (await connect(url, how));
+  try {
+    return new Libdlock(used, limiters, client === undefined);
+  } catch (error) {
+    if (client === undefined) await used.close();
+    throw error;
+  }
 }
 
 /** Empty where a client is given. */
