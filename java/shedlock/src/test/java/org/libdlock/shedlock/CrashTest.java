@@ -37,8 +37,8 @@ class CrashTest extends WithProvider {
         public static void main(String[] args) throws Exception {
             LibdlockLockProvider provider = new LibdlockLockProvider(Dlock.connect(args[0]));
             long began = System.currentTimeMillis();
-            SimpleLock lock =
-                    provider.lock(configuration(args[1], Duration.parse(args[3]), Duration.parse(args[4]))).orElseThrow();
+            SimpleLock lock = provider.lock(configuration(args[1], Duration.parse(args[3]), Duration.parse(args[4])))
+                    .orElseThrow();
             if (args[2].equals("after")) {
                 lock.unlock();
             }
