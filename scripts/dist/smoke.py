@@ -62,7 +62,7 @@ def platform(each: Platform, work: Path, packages: list[Path], jni: Path) -> lis
         print(f"{each.name}: nothing is run, there is no way to here", flush=True)
         return []
     problems = in_c(each, work, prefix)
-    problems += run("the command", [*prefix, next((work / "archive").rglob("bin/dlock")), "--version"], "dlock ")
+    problems += run("the command", [*prefix, next((work / "archive").rglob("bin/dlock")), "--version"], "dlock .*")
     ran = "the C library, shared and static, and the command"
     _, wheel, addon = packages
     if each.name == "linux-arm64-gnu":
@@ -83,7 +83,7 @@ def with_pip(work: Path, wheel: Path) -> list[str]:
     done = subprocess.run(install, capture_output=True, text=True)
     if done.returncode != 0:
         return [f"pip refuses the wheel: {done.stderr}"]
-    return run("the wheel", [venv / "bin/python", "-c", PYTHON]) + run("its command", [venv / "bin/dlock", "--version"], "dlock ")
+    return run("the wheel", [venv / "bin/python", "-c", PYTHON]) + run("its command", [venv / "bin/dlock", "--version"], "dlock .*")
 
 
 def main_package(addon: Path) -> Path:
@@ -102,4 +102,4 @@ def with_npm(work: Path, addon: Path) -> list[str]:
     if done.returncode != 0:
         return [f"npm refuses the packages: {done.stderr}"]
     (app / "smoke.mjs").write_text(NODE)
-    return run("the npm packages", ["node", app / "smoke.mjs"]) + run("their command", [app / "node_modules/.bin/dlock", "--version"], "dlock ")
+    return run("the npm packages", ["node", app / "smoke.mjs"]) + run("their command", [app / "node_modules/.bin/dlock", "--version"], "dlock .*")
