@@ -106,19 +106,8 @@ fn check(code: i32) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
+    use super::super::tests::{Local, ORDER, the_hook_stays_away_and_comes_anew};
     use super::*;
-
-    static ORDER: Mutex<Vec<&str>> = Mutex::new(Vec::new());
-
-    struct Local;
-
-    impl Drop for Local {
-        fn drop(&mut self) {
-            ORDER.lock().unwrap().push("thread-local");
-        }
-    }
 
     unsafe extern "C" fn of_a_host(_: *mut c_void) {
         ORDER.lock().unwrap().push("key");
@@ -139,15 +128,6 @@ mod tests {
         });
         thread.join().unwrap();
         assert_eq!(*ORDER.lock().unwrap(), ["thread-local", "key", "hook"]);
-
-        // The same key: not a test of its own, which would run at the same time.
-        let deleted = std::thread::spawn(|| {
-            at_thread_end(|| ORDER.lock().unwrap().push("after the end"), false).unwrap();
-            no_thread_ends();
-        });
-        deleted.join().unwrap();
-        let anew = std::thread::spawn(|| at_thread_end(|| ORDER.lock().unwrap().push("anew"), false).unwrap());
-        anew.join().unwrap();
-        assert_eq!(ORDER.lock().unwrap()[3..], ["anew"]);
+        the_hook_stays_away_and_comes_anew();
     }
 }

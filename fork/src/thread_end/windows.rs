@@ -98,19 +98,8 @@ fn check(done: bool) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
+    use super::super::tests::{Local, ORDER, the_hook_stays_away_and_comes_anew};
     use super::*;
-
-    static ORDER: Mutex<Vec<&str>> = Mutex::new(Vec::new());
-
-    struct Local;
-
-    impl Drop for Local {
-        fn drop(&mut self) {
-            ORDER.lock().unwrap().push("thread-local");
-        }
-    }
 
     #[test]
     fn the_hook_comes_once_and_not_when_the_slot_is_freed() {
@@ -121,15 +110,6 @@ mod tests {
         });
         thread.join().unwrap();
         assert_eq!(*ORDER.lock().unwrap(), ["hook", "thread-local"]);
-
-        // The same slot: not a test of its own, which would run at the same time.
-        let freed = std::thread::spawn(|| {
-            at_thread_end(|| ORDER.lock().unwrap().push("after the end"), false).unwrap();
-            no_thread_ends();
-        });
-        freed.join().unwrap();
-        let anew = std::thread::spawn(|| at_thread_end(|| ORDER.lock().unwrap().push("anew"), false).unwrap());
-        anew.join().unwrap();
-        assert_eq!(ORDER.lock().unwrap()[2..], ["anew"]);
+        the_hook_stays_away_and_comes_anew();
     }
 }
