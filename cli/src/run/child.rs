@@ -1,15 +1,19 @@
 //! The command while it runs: its signals, its end, and its end when the lock is lost.
 
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::pin::pin;
-use std::process::{ExitStatus, Stdio};
+use std::process::{self, ExitStatus, Stdio};
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use libdlock::lease::LossReason;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
-use tokio::io::AsyncWriteExt;
-use tokio::process::{self, Command};
+use signal_hook::consts::SIGCHLD;
+use signal_hook::flag;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::bound;
@@ -24,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(20);
 const LONGEST_GRACE: Duration = Duration::from_secs(365 * 86_400);
 
 pub struct Child {
-    process: process::Child,
+    ended: oneshot::Receiver<io::Result<ExitStatus>>,
     id: Pid,
     /// It has a group of processes of its own, which gets the signals. At a terminal it stays in that of `dlock`, because the
     /// terminal is read by one group alone.
@@ -46,7 +50,6 @@ impl Child {
     pub fn start(words: &[OsString], environment: &[(&str, String)], input: Option<Vec<u8>>) -> Result<Child, Failure> {
         let mut command = bound::command(words);
         command.envs(environment.iter().map(|(name, value)| (name, value)));
-        let mut command = Command::from(command);
         if input.is_some() {
             command.stdin(Stdio::piped());
         }
@@ -58,14 +61,16 @@ impl Child {
             let program = words.first().map(|word| visible(&word.to_string_lossy())).unwrap_or_default();
             Failure::Code(exit::CANNOT_RUN, format!("cannot run {program}: {what}"))
         };
+        let (waiter, ended) = waiter().map_err(|error| failed(error.to_string()))?;
         let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
         if let Some((mut stdin, input)) = process.stdin.take().zip(input) {
             // It need not read all of it.
-            tokio::spawn(async move { stdin.write_all(&input).await });
+            thread::spawn(move || stdin.write_all(&input));
         }
-        let id = process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let id = id.ok_or_else(|| failed("it ended at once".to_owned()))?;
-        Ok(Child { process, id, has_group })
+        let id = Pid::from_child(&process);
+        // The thread waits for this one child, and is there.
+        let _ = waiter.send(process);
+        Ok(Child { ended, id, has_group })
     }
 
     /// Waits for the end of the command. Passes signals on, and ends the command when `what` it runs under is `lost`.
@@ -80,7 +85,7 @@ impl Child {
         let (mut lost, mut kill_at) = (None, None);
         let status = loop {
             tokio::select! {
-                status = self.process.wait() => break status,
+                status = &mut self.ended => break status,
                 caught = signals.next() => {
                     if !caught.is_a_key() {
                         self.pass_on(caught.signal());
@@ -101,7 +106,7 @@ impl Child {
         if let (Some(_), Some(kill_at)) = (lost, kill_at) {
             self.end_group(kill_at).await;
         }
-        Ended { code: status.map_or(exit::FAILED, code), lost }
+        Ended { code: status.ok().and_then(Result::ok).map_or(exit::FAILED, code), lost }
     }
 
     fn end(&self, what: &str, reason: LossReason) {
@@ -135,6 +140,20 @@ impl Child {
             false => kill_process(self.id, signal),
         };
     }
+}
+
+/// A thread that waits for the process that it is sent, and what it then sends: how the process ended.
+fn waiter() -> io::Result<(mpsc::Sender<process::Child>, oneshot::Receiver<io::Result<ExitStatus>>)> {
+    // A parent that ignores SIGCHLD hands that down, and the kernel then keeps no exit status. Caught, it is not ignored.
+    flag::register(SIGCHLD, Arc::default())?;
+    let (sender, receiver) = mpsc::channel::<process::Child>();
+    let (ended, end) = oneshot::channel();
+    thread::Builder::new().name("dlock-command".to_owned()).spawn(move || {
+        if let Ok(mut process) = receiver.recv() {
+            let _ = ended.send(process.wait());
+        }
+    })?;
+    Ok((sender, end))
 }
 
 /// As a shell says it.

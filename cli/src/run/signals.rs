@@ -1,11 +1,11 @@
 //! The signals that are passed on to the command.
 
-use std::fs;
 use std::io::IsTerminal;
+use std::{fs, thread};
 
 use rustix::process::{Signal, getpgrp};
 use rustix::termios::tcgetpgrp;
-use tokio::signal::unix::{self, SignalKind};
+use signal_hook::iterator;
 use tokio::sync::mpsc;
 
 use crate::exit::{self, Failure};
@@ -44,23 +44,34 @@ pub fn shares_terminal() -> bool {
 }
 
 impl Signals {
+    /// Catches the signals that are passed on, except those that were ignored when this process began.
+    ///
     /// # Errors
-    /// [`Failure::Code`] when the operating system lets no signal be caught.
+    /// [`Failure::Code`] when the operating system refuses to have signals caught.
     pub fn listen() -> Result<Signals, Failure> {
-        let (sender, caught) = mpsc::unbounded_channel();
         let ignored = ignored();
-        for signal in PASSED_ON.into_iter().filter(|signal| ignored >> (signal.as_raw() - 1) & 1 == 0) {
-            let listening = unix::signal(SignalKind::from_raw(signal.as_raw()));
-            let mut listening =
-                listening.map_err(|error| Failure::Code(exit::FAILED, format!("cannot catch signals: {error}")))?;
-            let sender = sender.clone();
-            tokio::spawn(
-                async move { while listening.recv().await.is_some() && sender.send(Caught(signal)).is_ok() {} },
-            );
-        }
-        // With every signal ignored there is none to come, and the channel stays open all the same.
-        tokio::spawn(async move { sender.closed().await });
-        Ok(Signals(caught))
+        Self::catch(PASSED_ON.into_iter().filter(|signal| ignored >> (signal.as_raw() - 1) & 1 == 0).collect())
+    }
+
+    /// Catches these signals.
+    ///
+    /// # Errors
+    /// As for [`listen`](Self::listen).
+    pub fn catch(caught: Vec<Signal>) -> Result<Signals, Failure> {
+        let cannot = |error| Failure::Code(exit::FAILED, format!("cannot catch signals: {error}"));
+        let mut arriving = iterator::Signals::new(caught.iter().map(|signal| signal.as_raw())).map_err(cannot)?;
+        let (sender, receiver) = mpsc::unbounded_channel();
+        // With no signal to catch this thread waits until the process ends, and the channel stays open.
+        let forward = move || {
+            for number in arriving.forever() {
+                let signal = caught.iter().find(|signal| signal.as_raw() == number);
+                if signal.is_some_and(|signal| sender.send(Caught(*signal)).is_err()) {
+                    return;
+                }
+            }
+        };
+        thread::Builder::new().name("dlock-signals".to_owned()).spawn(forward).map_err(cannot)?;
+        Ok(Signals(receiver))
     }
 
     /// Completes with the next signal. Cancel safe.

@@ -8,7 +8,6 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::signal::unix::{self, SignalKind};
 use tokio::time::{interval, timeout};
 
 use self::keys::{Does, Looks};
@@ -76,7 +75,7 @@ fn once(view: &View, pick: &Pick, out: &Out) -> Result<(), Failure> {
 
 async fn watch(live: &mut Live, mut looks: Looks, signals: &mut Signals) -> Result<u8, Failure> {
     let cannot = |error: io::Error| Failure::Code(exit::FAILED, format!("cannot use the terminal: {error}"));
-    let mut goes_on = unix::signal(SignalKind::from_raw(Signal::CONT.as_raw())).map_err(cannot)?;
+    let mut goes_on = Signals::catch(vec![Signal::CONT])?;
     let mut screen = Screen::open().map_err(cannot)?;
     let mut keys = screen.keys();
     let mut tick = interval(TICK);
@@ -91,7 +90,7 @@ async fn watch(live: &mut Live, mut looks: Looks, signals: &mut Signals) -> Resu
                 Signal::HUP | Signal::INT | Signal::QUIT | Signal::TERM => return Ok(exit::BY_SIGNAL + signal.number()),
                 _ => {}
             },
-            _ = goes_on.recv() => screen.enter().map_err(cannot)?,
+            _ = goes_on.next() => screen.enter().map_err(cannot)?,
             event = keys.recv() => match event {
                 // The terminal has gone.
                 None => return Ok(exit::BY_SIGNAL + 1),

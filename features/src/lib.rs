@@ -1,0 +1,1 @@
+//! The dependencies of this package are all of it; see `Cargo.toml`.
