@@ -266,6 +266,18 @@ fn two_hundred_runs_of_two_processes_never_overlap() {
 }
 
 #[test]
+fn a_parent_that_ignores_sigchld_changes_no_exit_code() {
+    let server = Server::start();
+    for (script, code) in [("exit 5", 5), ("sleep 0.2; exit 5", 5), ("exit 0", 0)] {
+        let mut command = Command::new("env");
+        command.args(["--ignore-signal=CHLD", env!("CARGO_BIN_EXE_dlock"), "run", "a", "--", "sh", "-c", script]);
+        command.env("DLOCK_URL", patient(&server));
+        let ended = start(command).ended();
+        assert_eq!(ended.code, code, "{script}: {ended:?}");
+    }
+}
+
+#[test]
 fn what_dlock_cannot_do_is_125_and_runs_nothing() {
     let server = Server::start();
     for (args, says) in [
