@@ -1,4 +1,4 @@
-// What a holder has in hand; faults.md 28 and 29.
+// The object of a hold: its signal, its ends, re-entry, and calls after the end.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,5 +1,5 @@
 // The native module itself: that the package knows all of it, that nothing given to it can crash, and (with a library built
-// with the feature `fault-injection`, see run-tests.sh) faults.md 32: a panic in any export is an INTERNAL error.
+// with the feature `fault-injection`, see run-tests.sh) that a panic in any export is an INTERNAL error.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
