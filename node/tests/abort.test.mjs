@@ -349,7 +349,7 @@ describe("connect given up as it connects", () => {
 describe("acquires given up before their reply", () => {
   const shared = useServer();
 
-  it("leave no key, of 10,000 between request and reply", async (test) => {
+  it("10,000 leave no key", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
@@ -371,7 +371,7 @@ describe("acquires given up before their reply", () => {
     await client.close();
   });
 
-  it("leave no side held, of 1,000", async (test) => {
+  it("1,000 leave no side held", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
@@ -393,7 +393,7 @@ describe("acquires given up before their reply", () => {
     await client.close();
   });
 
-  it("leave no permit taken, of 1,000", async (test) => {
+  it("1,000 leave no permit taken", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });

@@ -225,7 +225,7 @@ onBothBackends((context) => {
         await held.release();
       }));
 
-    it("twice is no error; what comes after is CLOSED", async () => {
+    it("twice is not an error; what comes after is CLOSED", async () => {
       const client = await context.open();
       const lock = client.lock(freshName());
       await client.close();

@@ -73,7 +73,7 @@ describe("the native module", () => {
     }
   });
 
-  it("refuses handles of nothing, of something else, and numbers that are no handles", () => {
+  it("refuses handles of nothing, of something else, and numbers that are not handles", () => {
     const environment = new Environment(() => undefined);
     const bits = [0x1000_0000_0000_0001n, 0x3000_0000_0000_0001n, 0x7fff_ffff_ffffn];
     const likeHandles = new Float64Array(BigUint64Array.from(bits).buffer);
