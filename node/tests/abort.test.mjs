@@ -1,4 +1,4 @@
-// AbortSignal in: whatever is given up leaves nothing behind. faults.md 14.
+// AbortSignal in: whatever is given up leaves nothing behind.
 
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
@@ -346,10 +346,10 @@ describe("connect given up as it connects", () => {
   });
 });
 
-describe("faults.md 14", () => {
+describe("acquires given up before their reply", () => {
   const shared = useServer();
 
-  it("10,000 acquires given up between request and reply leave no key", async (test) => {
+  it("10,000 leave no key", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
@@ -371,7 +371,7 @@ describe("faults.md 14", () => {
     await client.close();
   });
 
-  it("1,000 acquires given up before the reply leave no side held", async (test) => {
+  it("1,000 leave no side held", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });
@@ -393,7 +393,7 @@ describe("faults.md 14", () => {
     await client.close();
   });
 
-  it("1,000 acquires given up before the reply leave no permit taken", async (test) => {
+  it("1,000 leave no permit taken", async (test) => {
     const proxy = await Proxy.start(shared.server.port);
     test.after(() => proxy.close());
     const client = await connect(proxy.url, { responseTimeoutMs: 30_000, pingIntervalMs: 3_600_000 });

@@ -1,4 +1,4 @@
-// faults.md 26 and 27: what is refused before any I/O, and how.
+// Values that are refused before any I/O, and the errors that say so.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

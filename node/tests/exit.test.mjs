@@ -1,4 +1,4 @@
-// How a process ends: faults.md 33. And what keeps it alive.
+// A process ends whatever is under way, and stays alive only for what is pending.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,4 +1,4 @@
-// faults.md 31: Node's processes come of child_process and cluster, which start afresh; a child neither holds nor releases.
+// Node's processes come of child_process and cluster, which start afresh; a child neither holds nor releases.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

@@ -1,5 +1,5 @@
-// Rows of faults.md that a Node program meets: dead holders, stopped ones, dead connections. The full family, with a
-// checker, is the Rust crate tests/faults; here is what this layer adds to it.
+// Faults that a Node program meets: dead holders, stopped ones, dead connections. tests/faults/README.md lists all of them,
+// with the tests that have a checker; this file has what the layer for Node adds.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -11,7 +11,7 @@ import { Program, Proxy, RedisServer, fired, freshName, oneOfFive, until, useSer
 describe("faults", () => {
   const shared = useServer();
 
-  it("1: a killed holder's lock comes free with its lease", async () => {
+  it("a killed holder's lock comes free with its lease", async () => {
     const name = freshName();
     const holder = new Program("holder.mjs", [shared.server.url, name, 1_000]);
     const token = BigInt(await holder.line());
@@ -27,7 +27,7 @@ describe("faults", () => {
     await client.close({ release: true });
   });
 
-  it("2: a holder stopped past its lease knows it at once, and its release frees nothing", async () => {
+  it("a holder stopped past its lease knows it at once, and its release frees nothing", async () => {
     const name = freshName();
     const holder = new Program("holder.mjs", [shared.server.url, name, 1_000]);
     const token = BigInt(await holder.line());
@@ -44,7 +44,7 @@ describe("faults", () => {
     await client.close({ release: true });
   });
 
-  it("2: one stopped past its permits' lease knows it, and frees none", async () => {
+  it("a holder stopped past its permits' lease knows it, and frees none", async () => {
     const name = freshName();
     const holder = new Program("permits.mjs", [shared.server.url, name, 1_000]);
     await holder.line();
@@ -61,7 +61,7 @@ describe("faults", () => {
     await client.close({ release: true });
   });
 
-  it("5: a black hole costs a timed acquire its own time, and a hold is lost before its end", () =>
+  it("a black hole costs a timed acquire its own time, and a hold is lost before its end", () =>
     oneOfFive(async () => {
       const proxy = await Proxy.start(shared.server.port);
       const client = await connect(proxy.url, { leaseMs: 1_000 });
@@ -85,7 +85,7 @@ describe("faults", () => {
       await proxy.close();
     }));
 
-  it("10: a server that starts again empty: lost at the next renewal, free for others", async () => {
+  it("after an empty restart a hold is lost at its next renewal, and others get the lock", async () => {
     const server = await RedisServer.start();
     const client = await connect(server.url, { leaseMs: 1_500 });
     const name = freshName();
@@ -102,7 +102,7 @@ describe("faults", () => {
     await server.stop();
   });
 
-  it("11, 12: a reply lost on the way is made good", async () => {
+  it("a reply lost on the way is made good", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url);
     const name = freshName();
@@ -118,7 +118,7 @@ describe("faults", () => {
     await proxy.close();
   });
 
-  it("11, 12: lost replies cost a semaphore no permit", async () => {
+  it("lost replies cost a semaphore no permit", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url);
     const semaphore = client.semaphore(freshName(), 5);
@@ -136,7 +136,7 @@ describe("faults", () => {
     await proxy.close();
   });
 
-  it("11, 12: lost replies cost a read-write lock neither side", async () => {
+  it("lost replies cost a read-write lock neither side", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url);
     const rw = client.rwLock(freshName());
@@ -189,7 +189,7 @@ describe("faults", () => {
     await proxy.close();
   });
 
-  it("16: the subscription killed during a wait, the lock released meanwhile", async () => {
+  it("a subscription killed during a wait costs a poll at most", async () => {
     const server = await RedisServer.start();
     const [holder, waiter] = [await connect(server.url), await connect(server.url)];
     const name = freshName();
@@ -251,7 +251,7 @@ describe("faults", () => {
       await waiter.close();
     }));
 
-  it("2: a writer stopped past its lease knows it, and frees nothing", async () => {
+  it("a writer stopped past its lease knows it, and frees nothing", async () => {
     const name = freshName();
     const holder = new Program("writer.mjs", [shared.server.url, name, 1_000]);
     const token = BigInt(await holder.line());

@@ -1,4 +1,4 @@
-// What a holder has in hand; faults.md 28 and 29.
+// The object of a hold: its signal, its ends, re-entry, and calls after the end.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
@@ -225,7 +225,7 @@ onBothBackends((context) => {
         await held.release();
       }));
 
-    it("twice is no error; what comes after is CLOSED", async () => {
+    it("twice is not an error; what comes after is CLOSED", async () => {
       const client = await context.open();
       const lock = client.lock(freshName());
       await client.close();

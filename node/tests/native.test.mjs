@@ -1,5 +1,5 @@
 // The native module itself: that the package knows all of it, that nothing given to it can crash, and (with a library built
-// with the feature `fault-injection`, see run-tests.sh) faults.md 32: a panic in any export is an INTERNAL error.
+// with the feature `fault-injection`, see run-tests.sh) that a panic in any export is an INTERNAL error.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -73,7 +73,7 @@ describe("the native module", () => {
     }
   });
 
-  it("refuses handles of nothing, of something else, and numbers that are no handles", () => {
+  it("refuses handles of nothing, of something else, and numbers that are not handles", () => {
     const environment = new Environment(() => undefined);
     const bits = [0x1000_0000_0000_0001n, 0x3000_0000_0000_0001n, 0x7fff_ffff_ffffn];
     const likeHandles = new Float64Array(BigUint64Array.from(bits).buffer);

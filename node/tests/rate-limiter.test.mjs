@@ -1,4 +1,4 @@
-// The rate limiter in Node: values of JavaScript, waits, policies; faults.md 36, 37 and 38. Decisions are checked by tests/scenarios.
+// The rate limiter in Node: values of JavaScript, waits, policies, lost replies, foreign keys. tests/scenarios checks decisions.
 
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";

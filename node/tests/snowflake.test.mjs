@@ -1,4 +1,4 @@
-// Ids without a server: the vectors of every language, uniqueness, bad input; faults.md 40 as far as it meets JavaScript.
+// Ids without a server: the vectors of every language, uniqueness, bad input.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
-"""faults.md 26 to 28 for tasks: bad values are refused before any I/O, and the vectors hold here too.
+"""Arguments and ends for tasks: bad values are refused before any I/O, and the vectors hold here too.
 
-What a value may be is checked by the same code as for threads (test_arguments.py); here is that it is reached.
+The code that checks a value is that for threads (test_arguments.py); these tests show that tasks reach it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def rows(file: str, key: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "value", [math.nan, math.inf, -1.5, 2.0**54, 10**400, timedelta(days=-1), timedelta.max], ids=repr
 )
-async def test_27_durations_that_are_none(aio_client: aio.Client, name: str, value: float) -> None:
+async def test_durations_that_are_none(aio_client: aio.Client, name: str, value: float) -> None:
     for argument in ("lease", "wait"):
         with pytest.raises(libdlock.InvalidArgument, match=argument):
             async with aio_client.lock("k", **{argument: value}):  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ async def test_27_durations_that_are_none(aio_client: aio.Client, name: str, val
 
 
 @pytest.mark.parametrize("lease", [0, 0.05, 86_401, timedelta(days=2)], ids=repr)
-async def test_27_leases_out_of_range(aio_client: aio.Client, name: str, lease: float) -> None:
+async def test_leases_out_of_range(aio_client: aio.Client, name: str, lease: float) -> None:
     with pytest.raises(libdlock.InvalidArgument):
         async with aio_client.lock(name, lease=lease):
             pass
@@ -56,7 +56,7 @@ async def test_27_leases_out_of_range(aio_client: aio.Client, name: str, lease: 
             await held.extend(lease)
 
 
-async def test_26_every_name_of_the_vectors(aio_client: aio.Client) -> None:
+async def test_every_name_of_the_vectors(aio_client: aio.Client) -> None:
     for row in rows("names.json", "names"):
         name = bytes.fromhex(row["hex"]).decode("utf-8", "surrogateescape")
         if row["ok"]:
@@ -67,7 +67,7 @@ async def test_26_every_name_of_the_vectors(aio_client: aio.Client) -> None:
                 aio_client.lock(name)
 
 
-async def test_26_a_name_is_the_same_bytes_on_the_server(server: RedisServer) -> None:
+async def test_a_name_is_the_same_bytes_on_the_server(server: RedisServer) -> None:
     async with aio.connect(server.url) as client:
         for name in ("new\nline", "🔒", "{x}y{z}"):
             async with client.lock(name):
@@ -121,7 +121,7 @@ async def test_bad_urls_and_options() -> None:
         await aio.connect("redis://:s3cret@127.0.0.1:1", connect_timeout=1)
 
 
-async def test_28_use_after_close(aio_client: aio.Client, name: str) -> None:
+async def test_use_after_close(aio_client: aio.Client, name: str) -> None:
     lock = aio_client.lock(name)
     assert await lock.acquire()
     held = lock.held
@@ -139,7 +139,7 @@ async def test_28_use_after_close(aio_client: aio.Client, name: str) -> None:
     assert held.lost.reason == "closed"
 
 
-async def test_28_close_with_release_frees_what_is_held(url: str, aio_client: aio.Client, name: str) -> None:
+async def test_close_with_release_frees_what_is_held(url: str, aio_client: aio.Client, name: str) -> None:
     mine = await aio.connect(url)
     lock = mine.lock(name)
     assert await lock.acquire()
@@ -148,7 +148,7 @@ async def test_28_close_with_release_frees_what_is_held(url: str, aio_client: ai
         pass
 
 
-async def test_28_a_close_whose_release_fails_has_closed(own_server: RedisServer, name: str) -> None:
+async def test_a_close_whose_release_fails_has_closed(own_server: RedisServer, name: str) -> None:
     client = await aio.connect(own_server.url, operation_timeout=0.3, response_timeout=0.2)
     lock = client.lock(name)
     assert await lock.acquire()
@@ -160,7 +160,7 @@ async def test_28_a_close_whose_release_fails_has_closed(own_server: RedisServer
         await lock.acquire()
 
 
-async def test_28_a_connection_is_entered_once() -> None:
+async def test_a_connection_is_entered_once() -> None:
     connecting = aio.connect("memory://")
     async with connecting:
         with pytest.raises(RuntimeError, match="entered already"):
@@ -168,7 +168,7 @@ async def test_28_a_connection_is_entered_once() -> None:
                 pass
 
 
-async def test_28_release_twice_and_by_another_and_after_a_loss(aio_client: aio.Client, name: str) -> None:
+async def test_release_twice_and_by_another_and_after_a_loss(aio_client: aio.Client, name: str) -> None:
     lock = aio_client.lock(name, lease=0.1)
     with pytest.raises(libdlock.NotHeld):
         await lock.release()

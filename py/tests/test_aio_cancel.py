@@ -1,4 +1,4 @@
-"""faults.md 14: a task that is cancelled while it waits, at whatever point, leaves nothing behind."""
+"""A task that is cancelled while it waits, at whatever point, leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_timeout_is_a_cancellation(aio_client: aio.Client, aio_other: ai
     await free_at_last(aio_client, name)
 
 
-async def test_14_between_request_and_reply_10_000_at_once(server: RedisServer, name: str) -> None:
+async def test_ten_thousand_at_once_between_request_and_reply(server: RedisServer, name: str) -> None:
     """Each gives up at a moment of its own, from before its request was sent until after its reply arrived."""
     async with aio.connect(server.url) as client, aio.connect(server.url) as other:
         locks = [client.lock(f"{name}-{number}") for number in range(10_000)]
@@ -75,7 +75,7 @@ async def take_and_keep(lock: aio.Lock) -> None:
         await asyncio.Event().wait()
 
 
-async def test_14_with_the_reply_held_back(proxy: Proxy, server: RedisServer, name: str) -> None:
+async def test_cancelled_with_the_reply_held_back(proxy: Proxy, server: RedisServer, name: str) -> None:
     """The grant is on its way, and its task does not want it any more."""
     async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
         for _ in range(20):
@@ -91,7 +91,7 @@ async def test_14_with_the_reply_held_back(proxy: Proxy, server: RedisServer, na
             await free_at_last(other, name)
 
 
-async def test_14_with_the_reply_lost(proxy: Proxy, server: RedisServer, name: str) -> None:
+async def test_cancelled_with_the_reply_lost(proxy: Proxy, server: RedisServer, name: str) -> None:
     async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
         for _ in range(10):
             await take_and_free(client.lock(name))
@@ -306,7 +306,7 @@ async def test_a_cancelled_connect_leaves_no_connection(own_server: RedisServer)
 
 
 async def test_close_with_1_000_waiting(url: str, aio_client: aio.Client, name: str) -> None:
-    """faults.md 28: they are all back within 100 ms."""
+    """All of them end with the client."""
     mine = await aio.connect(url)
     async with aio_client.lock(name):
         waiting = [asyncio.create_task(mine.lock(name).acquire()) for _ in range(1000)]

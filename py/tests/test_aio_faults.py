@@ -1,4 +1,4 @@
-"""Rows of faults.md that an asyncio program meets. The Rust crate tests/faults has the full family, with a checker."""
+"""Faults that an asyncio program meets. tests/faults/README.md lists all of them, with the tests that have a checker."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def main():
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-async def test_1_a_killed_holder_s_lock_comes_free_with_its_lease(
+async def test_a_killed_holder_s_lock_comes_free_with_its_lease(
     server: RedisServer, python: Python, name: str, loop: str
 ) -> None:
     holder = python(HOLDER, loop, server.url, name, "1")
@@ -54,7 +54,7 @@ async def test_1_a_killed_holder_s_lock_comes_free_with_its_lease(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-async def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
+async def test_a_holder_stopped_past_its_lease_knows_it_at_once(
     server: RedisServer, python: Python, name: str, loop: str
 ) -> None:
     holder = python(HOLDER, loop, server.url, name, "1")
@@ -71,7 +71,7 @@ async def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
         assert (await client.lock(name).inspect()).holder == held.owner
 
 
-async def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
+async def test_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
     async with aio.connect(proxy.url, lease=1) as client:
         lock = client.lock(name)
         assert await lock.acquire()
@@ -88,7 +88,9 @@ async def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Pro
         assert held.lost.reason == "expired"
 
 
-async def test_10_a_server_restarted_empty(own_server: RedisServer, name: str) -> None:
+async def test_after_an_empty_restart_the_hold_is_lost_and_the_lock_free(
+    own_server: RedisServer, name: str
+) -> None:
     async with aio.connect(own_server.url, lease=1.5) as client:
         lock = client.lock(name)
         assert await lock.acquire()
@@ -101,9 +103,7 @@ async def test_10_a_server_restarted_empty(own_server: RedisServer, name: str) -
             assert taken.token > held.token
 
 
-async def test_11_12_a_reply_lost_on_the_way_is_made_good(
-    proxy: Proxy, server: RedisServer, name: str
-) -> None:
+async def test_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisServer, name: str) -> None:
     async with aio.connect(proxy.url) as client:
         lock = client.lock(name)
         for _ in range(10):
@@ -116,7 +116,7 @@ async def test_11_12_a_reply_lost_on_the_way_is_made_good(
         assert proxy.resets == 20
 
 
-async def test_15_script_flush_between_any_two_calls(server: RedisServer, name: str) -> None:
+async def test_script_flush_between_any_two_calls_is_no_error(server: RedisServer, name: str) -> None:
     async with aio.connect(server.url) as client:
         lock = client.lock(name)
         for _ in range(20):
@@ -128,7 +128,9 @@ async def test_15_script_flush_between_any_two_calls(server: RedisServer, name: 
             await lock.release()
 
 
-async def test_16_the_subscription_killed_during_a_wait(own_server: RedisServer, name: str) -> None:
+async def test_a_subscription_killed_during_a_wait_costs_a_poll_at_most(
+    own_server: RedisServer, name: str
+) -> None:
     async with aio.connect(own_server.url) as holder, aio.connect(own_server.url) as waiter:
 
         async def wait() -> float:

@@ -1,4 +1,4 @@
-"""faults.md 31 for asyncio: a fork while the loop runs. The child neither holds nor releases nor hangs.
+"""A fork while an asyncio loop runs. The child neither holds nor releases nor hangs.
 
 The child starts a loop of its own, as asyncio asks. It ends by `os._exit`, as multiprocessing's do: to unwind through its
 parent's running loop would close that, and with it watchers in the epoll set that the two share.

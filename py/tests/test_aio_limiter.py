@@ -50,7 +50,7 @@ async def test_a_task_that_is_cancelled_while_it_waits_spends_nothing(
     assert (await theirs.peek()).remaining == 2
 
 
-async def test_37_a_decision_whose_reply_was_lost_counts_as_spent(
+async def test_a_decision_whose_reply_was_lost_counts_as_spent(
     proxy: Proxy, server: RedisServer, name: str
 ) -> None:
     async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:

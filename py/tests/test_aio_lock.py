@@ -48,7 +48,7 @@ async def test_a_task_may_come_in_again_and_no_other(aio_client: aio.Client, nam
         await lock.release()
 
 
-async def test_29_ten_thousand_levels_and_no_round_trip(aio_client: aio.Client, name: str) -> None:
+async def test_re_entry_ten_thousand_levels_deep(aio_client: aio.Client, name: str) -> None:
     lock = aio_client.lock(name)
     for _ in range(10_000):
         await lock.acquire()
@@ -58,7 +58,7 @@ async def test_29_ten_thousand_levels_and_no_round_trip(aio_client: aio.Client, 
     assert not await lock.locked()
 
 
-async def test_29_no_second_level_where_the_lock_is_not_reentrant(aio_client: aio.Client, name: str) -> None:
+async def test_no_second_level_where_the_lock_is_not_reentrant(aio_client: aio.Client, name: str) -> None:
     lock = aio_client.lock(name, reentrant=False)
     async with lock:
         for again in (lock.acquire, lock.__aenter__):

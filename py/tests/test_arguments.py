@@ -1,4 +1,4 @@
-"""faults.md 26 and 27: what is refused before any I/O, and how."""
+"""Values that are refused before any I/O, and the errors that say so."""
 
 from __future__ import annotations
 
@@ -297,7 +297,7 @@ def test_a_close_whose_release_fails_has_closed(own_server: RedisServer, name: s
 
 
 def test_close_with_1_000_waiting(url: str, client: libdlock.Client, name: str) -> None:
-    """faults.md 28. Threads are slow to start, so the time is taken from the close to the last thread's end."""
+    """All of them end with the client. tests/faults bounds the time, where no threads of Python have to start."""
     mine = libdlock.connect(url)
     outcomes: list[str] = []
     started = threading.Semaphore(0)

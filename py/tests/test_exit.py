@@ -1,4 +1,4 @@
-"""faults.md 33, as it looks from Python: the interpreter ends whatever is under way, at once and without a crash."""
+"""The interpreter ends whatever is under way, at once and without a crash."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rows of faults.md that a Python program meets: dead holders, stopped ones, dead connections, restarted servers.
+"""Faults that a Python program meets: dead holders, stopped ones, dead connections, restarted servers.
 
-The full family, with a checker, is the Rust crate tests/faults; here is what the Python layer adds to it.
+tests/faults/README.md lists all of them, with the tests that have a checker; this file has what the Python layer adds.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ client.close()
 """
 
 
-def test_1_a_killed_holder_s_lock_comes_free_with_its_lease(
+def test_a_killed_holder_s_lock_comes_free_with_its_lease(
     server: RedisServer, python: Python, name: str
 ) -> None:
     holder = python(HOLDER, server.url, name, "1")
@@ -52,7 +52,7 @@ def test_1_a_killed_holder_s_lock_comes_free_with_its_lease(
     assert 0.5 < waited < 1 + 0.2 + 0.5
 
 
-def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
+def test_a_holder_stopped_past_its_lease_knows_it_at_once(
     server: RedisServer, python: Python, name: str
 ) -> None:
     holder = python(HOLDER, server.url, name, "1")
@@ -69,7 +69,7 @@ def test_2_a_holder_stopped_past_its_lease_knows_it_at_once(
         assert client.lock(name).inspect().holder == held.owner
 
 
-def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
+def test_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
     with libdlock.connect(proxy.url, lease=1) as client:
         lock = client.lock(name)
         assert lock.acquire()
@@ -86,7 +86,9 @@ def test_5_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, na
         assert held.lost.reason == "expired"
 
 
-def test_10_a_server_restarted_empty(own_server: RedisServer, name: str) -> None:
+def test_after_an_empty_restart_the_hold_is_lost_and_the_lock_free(
+    own_server: RedisServer, name: str
+) -> None:
     with libdlock.connect(own_server.url, lease=1.5) as client:
         lock = client.lock(name)
         assert lock.acquire()
@@ -99,7 +101,7 @@ def test_10_a_server_restarted_empty(own_server: RedisServer, name: str) -> None
             assert taken.token > held.token
 
 
-def test_11_12_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisServer, name: str) -> None:
+def test_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisServer, name: str) -> None:
     with libdlock.connect(proxy.url) as client:
         lock = client.lock(name)
         for _ in range(10):
@@ -112,7 +114,7 @@ def test_11_12_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisS
         assert proxy.resets == 20
 
 
-def test_14_waits_given_up_leave_no_key(server: RedisServer, name: str) -> None:
+def test_waits_given_up_leave_no_key(server: RedisServer, name: str) -> None:
     """200 callers that give up at once; the Rust tests have ten thousand, cancelled between request and reply."""
     with libdlock.connect(server.url) as holder, libdlock.connect(server.url) as client:
         got: list[bool] = []
@@ -135,7 +137,7 @@ def test_14_waits_given_up_leave_no_key(server: RedisServer, name: str) -> None:
         assert server.command("EXISTS", f"{name}-{number}") == 0
 
 
-def test_15_script_flush_between_any_two_calls(server: RedisServer, name: str) -> None:
+def test_script_flush_between_any_two_calls_is_no_error(server: RedisServer, name: str) -> None:
     with libdlock.connect(server.url) as client:
         lock = client.lock(name)
         for _ in range(20):
@@ -147,7 +149,7 @@ def test_15_script_flush_between_any_two_calls(server: RedisServer, name: str) -
             lock.release()
 
 
-def test_16_the_subscription_killed_during_a_wait(own_server: RedisServer, name: str) -> None:
+def test_a_subscription_killed_during_a_wait_costs_a_poll_at_most(own_server: RedisServer, name: str) -> None:
     with libdlock.connect(own_server.url) as holder, libdlock.connect(own_server.url) as waiter:
         held = holder.lock(name)
         assert held.acquire()

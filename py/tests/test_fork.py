@@ -1,4 +1,4 @@
-"""faults.md 31: a child neither holds nor releases nor hangs, and its parent does not notice it.
+"""A child neither holds nor releases nor hangs, and its parent does not notice it.
 
 Each case is a program of its own, so that pytest's process, its threads and its connections are not what is forked.
 """

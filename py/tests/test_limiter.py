@@ -1,4 +1,4 @@
-"""Rate limiters for threads: what Python adds to the core's own tests and tests/scenarios, and faults.md 35 to 38."""
+"""Rate limiters for threads: what Python adds to the core's own tests and tests/scenarios; lost replies, foreign keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proxy import Proxy
 from redis_server import RedisServer
 
 
-def test_36_what_cannot_be_carried(client: libdlock.Client, name: str) -> None:
+def test_what_cannot_be_carried_is_refused(client: libdlock.Client, name: str) -> None:
     limiter = client.rate_limiter(name, rate=5, per=timedelta(hours=1))
     for cost in (2**63, -(2**63) - 1, 10**30):
         with pytest.raises(libdlock.InvalidArgument, match="cost"):
@@ -35,7 +35,7 @@ def test_36_what_cannot_be_carried(client: libdlock.Client, name: str) -> None:
             client.rate_limiter(bad_name, rate=1, per=1)
 
 
-def test_36_a_period_is_the_nearest_microsecond(client: libdlock.Client, name: str) -> None:
+def test_a_period_is_the_nearest_microsecond(client: libdlock.Client, name: str) -> None:
     for too_short in (1e-9, 0.0000004, timedelta(0)):
         with pytest.raises(libdlock.InvalidArgument, match="1 us"):
             client.rate_limiter(name, rate=1, per=too_short)
@@ -69,7 +69,7 @@ def test_a_wait_is_as_long_as_it_has_to_be(client: libdlock.Client, name: str) -
     assert time.monotonic() - began < 0.09
 
 
-def test_35_threads_of_several_clients_share_one_bucket(url: str, name: str) -> None:
+def test_threads_of_several_clients_share_one_bucket(url: str, name: str) -> None:
     granted: list[int] = []  # the server's times
 
     def work(client: libdlock.Client) -> None:
@@ -96,7 +96,7 @@ def test_35_threads_of_several_clients_share_one_bucket(url: str, name: str) -> 
             assert j - i <= 20 + 200 * (granted[j] - first + 1) / 1e6
 
 
-def test_37_a_decision_whose_reply_was_lost_counts_as_spent(
+def test_a_decision_whose_reply_was_lost_counts_as_spent(
     proxy: Proxy, server: RedisServer, name: str
 ) -> None:
     # Without the blocking calls' connections: the reply that is lost is the decision's, and not that of one being opened.
@@ -110,7 +110,7 @@ def test_37_a_decision_whose_reply_was_lost_counts_as_spent(
         assert other.rate_limiter(name, rate=5, per=3600).peek().remaining == 2
 
 
-def test_38_what_is_no_limiter_is_left_alone(server: RedisServer, name: str) -> None:
+def test_what_is_no_limiter_is_left_alone(server: RedisServer, name: str) -> None:
     key = f"dlock_limit:{{{name}}}"
     with libdlock.connect(server.url) as client:
         limiter = client.rate_limiter(name, rate=5, per=1)

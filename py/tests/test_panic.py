@@ -1,4 +1,4 @@
-"""faults.md 32: a panic in any native function is an `InternalError`, and the process goes on.
+"""A panic in any native function is an `InternalError`, and the process goes on.
 
 Needs a wheel with the feature `fault-injection`, in which the bridge panics where DLOCK_PANIC says: `run-tests.sh long`
 installs one and says so by DLOCK_FAULT_INJECTION.

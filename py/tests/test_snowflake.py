@@ -89,7 +89,7 @@ def test_one_by_one_and_in_batches_they_grow() -> None:
     assert max(small) < 2**53
 
 
-def test_40_threads_and_generators_of_one_identity_make_no_duplicates() -> None:
+def test_threads_and_generators_of_one_identity_make_no_duplicates() -> None:
     batches: list[list[int]] = []
 
     def one_by_one() -> None:

@@ -1,4 +1,4 @@
-/* faults 33: a process ends with 1500 operations pending, a lock and permits held, tokens fetched ahead and a worker
+/* A process ends with 1500 operations pending, a lock and permits held, tokens fetched ahead and a worker
  * number leased; it neither crashes nor hangs. */
 #include "check.h"
 

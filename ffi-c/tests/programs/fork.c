@@ -1,4 +1,4 @@
-/* faults 31: a process forks while it holds a lock, several as one, a side of one, permits, and a worker number. The
+/* A process forks while it holds a lock, several as one, a side of one, permits, and a worker number. The
  * child neither holds nor releases nor hangs; the parent goes on.
  */
 #include "threads.h"
@@ -128,7 +128,7 @@ static void new_objects_work_and_see_the_parents_hold(void) {
     dlock_lock_free(same), dlock_lock_free(other), dlock_semaphore_free(counted), dlock_client_free(own);
 }
 
-/* A worker number of the child's own; faults 40 in a fork. */
+/* The child's worker number is not its parent's. */
 static void a_new_generator_works(void) {
     dlock_snowflake_t* own = NULL;
     int64_t id = 0, next = 0;

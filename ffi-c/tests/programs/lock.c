@@ -19,7 +19,7 @@ static void a_thread_acquires_and_releases(void) {
     CHECK(in_another_thread(try_it, lock) == DLOCK_BUSY);
     CHECK(in_another_thread(release_it, lock) == DLOCK_NOT_HELD);
     OK(dlock_lock_release(lock, error));
-    GIVES(DLOCK_NOT_HELD, dlock_lock_release(lock, error)); /* faults 28 */
+    GIVES(DLOCK_NOT_HELD, dlock_lock_release(lock, error));
     OK(dlock_held_is_valid(held, &valid, error));
     CHECK(!valid);
     CHECK(in_another_thread(wait_for_it, lock) == DLOCK_OK);
@@ -59,7 +59,7 @@ static void a_timed_wait_ends_as_busy(void) {
     dlock_lock_free(mine), dlock_lock_free(theirs), dlock_client_free(other);
 }
 
-static void a_holder_enters_10000_deep(void) { /* faults 29 */
+static void a_holder_enters_10000_deep(void) {
     dlock_lock_t* lock = open_lock(client, NULL);
     for (int depth = 0; depth < 10000; depth++) OK(dlock_lock_acquire(lock, NULL, NULL, error));
     uint32_t count = 0;
@@ -72,7 +72,7 @@ static void a_holder_enters_10000_deep(void) { /* faults 29 */
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
 }
 
-static void without_re_entry_a_second_acquire_is_a_deadlock_at_once(void) { /* faults 29 */
+static void without_re_entry_a_second_acquire_is_a_deadlock_at_once(void) {
     dlock_lock_options_t options = DLOCK_LOCK_OPTIONS_INIT;
     options.reentrant = 0;
     dlock_lock_t* lock = open_lock(client, &options);
@@ -234,7 +234,7 @@ static void the_end_of_the_holding_thread_ends_renewal_and_not_the_lease(void) {
     dlock_lock_free(lock), dlock_client_free(brief);
 }
 
-static void closing_wakes_waiters_and_what_comes_after_is_closed(void) { /* faults 28 */
+static void closing_wakes_waiters_and_what_comes_after_is_closed(void) {
     dlock_client_t* ending = open_client();
     dlock_lock_t* lock = open_lock(ending, NULL);
     dlock_held_t* held = NULL;

@@ -1,4 +1,4 @@
-/* faults 30: null pointers, wild lengths, freed, foreign and wild handles give a status; nothing crashes. */
+/* Null pointers, wild lengths, freed, foreign and wild handles give a status; nothing crashes. */
 #include "check.h"
 #include "exports.h"
 

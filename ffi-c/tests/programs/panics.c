@@ -1,5 +1,4 @@
-/* faults 32, against the library with fault injection: a panic in any exported function is a status, and the process
- * lives. */
+/* Against the library with fault injection: a panic in any exported function is a status, and the process lives. */
 #include "check.h"
 #include "exports.h"
 

@@ -130,7 +130,7 @@ static void a_cancelled_wait_completes_at_once_and_leaves_nothing(void) {
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
 }
 
-static void a_thousand_waiters_are_closed_within_a_tenth_of_a_second(void) { /* faults 28 */
+static void a_thousand_waiters_are_closed_within_a_tenth_of_a_second(void) {
     dlock_client_t* ending = open_client();
     dlock_lock_t* lock = open_lock(ending, NULL);
     dlock_held_t* held = acquire(lock);

@@ -1,4 +1,5 @@
-/* faults 26 and 27, and the vectors that every language checks (vectors.h is made of tests/vectors by run.py). */
+/* Names, leases and waits that are out of range, and the vectors that every language checks (vectors.h is made of
+ * tests/vectors by run.py). */
 #include "vectors.h"
 #include "check.h"
 

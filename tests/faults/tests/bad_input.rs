@@ -1,4 +1,4 @@
-//! faults.md 26, 27: names, leases and waits that make no sense are refused before any byte is sent.
+//! Names, leases and waits that make no sense are refused before any byte is sent.
 
 use std::time::Duration;
 

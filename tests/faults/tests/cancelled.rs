@@ -1,4 +1,4 @@
-//! faults.md 14: callers that give up between request and reply leave nothing behind.
+//! Callers that give up between request and reply leave nothing behind.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 6, 7, 8: a wall clock jumps by an hour. The server's takes every lease with it, or none; a client's nothing.
+//! A wall clock jumps by an hour. The server's takes every lease with it, or none; a client's nothing.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 24: many processes with many waiters each after one lock, of which some give up and some are killed. No overlap,
+//! Many processes with many waiters each contend for one lock; some waiters give up and some processes are killed. No overlap,
 //! everybody who stays is served, and a hand-over costs a few scripts however many wait.
 
 use std::{collections::HashSet, path::PathBuf, time::Duration};

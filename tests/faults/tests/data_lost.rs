@@ -1,4 +1,4 @@
-//! faults.md 10: the lock's key disappears while it is held and waited for.
+//! The lock's key disappears while it is held and waited for.
 
 use std::time::Duration;
 

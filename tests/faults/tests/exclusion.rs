@@ -1,4 +1,4 @@
-//! What the checker of faults.md asks of every concurrent run: holds are disjoint, tokens increase in the order of grants,
+//! Each concurrent run keeps the checker's rules: holds are disjoint, tokens increase in the order of grants,
 //! a counter guarded by the lock ends exact, a register that refuses lower tokens refuses none; and after the faults
 //! every waiter gets its turn and no key is left.
 

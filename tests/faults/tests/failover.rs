@@ -1,4 +1,4 @@
-//! faults.md 9: the primary dies and a replica takes over that has not heard of everything. What the first holder was
+//! The primary dies and a replica takes over that has not heard of everything. What the first holder was
 //! granted is gone; the token is what is left to tell the two apart.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! faults.md 22: the lock's key holds what is not ours.
+//! The lock's key holds data that libdlock did not write.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
-//! faults.md 18, the part about requests that the network held back: they arrive after their attempt was retried, granted and
-//! released on another connection, or after their caller has gone. They must grant nothing to nobody, and neither keep nor take
-//! a place in the queue.
+//! Requests that the network held back arrive after their attempt was retried, granted and released on another connection, or
+//! after their caller has gone. They must grant nothing to anybody, and neither keep nor take a place in the queue.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! faults.md 25: one process holds very many locks, and the way to the server is slow. None is lost while the way takes less
+//! One process holds very many locks, and the way to the server is slow. None is lost while the way takes less
 //! than half a lease.
 
 use std::time::{Duration, Instant};

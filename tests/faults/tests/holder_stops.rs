@@ -1,4 +1,4 @@
-//! faults.md 1, 2, 3: the process that holds the lock is killed, or stands still.
+//! The process that holds the lock is killed, or stands still.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 35, 37, 38, and 7's half for limiters: many clients on one bucket, lost replies, spoilt state, an absent server.
+//! Rate limiters: many clients on one bucket, lost replies, spoilt state, a server's clock that is set back, an absent server.
 
 use std::time::{Duration, Instant, SystemTime};
 

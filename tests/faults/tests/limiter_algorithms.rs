@@ -1,4 +1,4 @@
-//! faults.md 35 for the algorithms other than GCRA: 32 clients in 4 processes, half of which wait, keep what each promises.
+//! The algorithms other than GCRA keep their promises with 32 clients in 4 processes, half of which wait.
 
 use libdlock_faults::{Peer, SOON, worker};
 use libdlock_testkit::Server;

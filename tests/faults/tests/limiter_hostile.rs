@@ -1,5 +1,4 @@
-//! faults.md 36, 37, and 7's half for limiters, for every algorithm: numbers at the ends of their ranges, lost replies, a server's
-//! clock that is set back.
+//! Every algorithm of limiters meets numbers at the ends of their ranges, lost replies, and a server's clock that is set back.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 19, 21 for limiters: the server has no memory left, or the user lacks a right. Whichever algorithm counts, and whatever
+//! Limiters while the server has no memory left, or the user lacks a right. Whichever algorithm counts, and whatever
 //! is asked, nothing is half done; but for a missing right under a sliding log.
 
 use std::time::Duration;

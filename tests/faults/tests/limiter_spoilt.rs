@@ -1,4 +1,4 @@
-//! faults.md 38 for every algorithm of limiters: keys that others have spoilt.
+//! Every algorithm of limiters meets keys that others have spoilt.
 
 use std::time::Duration;
 

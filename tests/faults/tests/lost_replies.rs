@@ -1,4 +1,4 @@
-//! faults.md 11, 12, 13: the connection breaks after the server has done its work and before the client knows.
+//! The connection breaks after the server has done its work and before the client knows.
 
 use std::time::Duration;
 

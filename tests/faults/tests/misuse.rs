@@ -1,4 +1,4 @@
-//! faults.md 28, 29: calls by those who do not hold, calls after the end, and re-entry.
+//! Calls by callers that do not hold the lock, calls after the end, and re-entry.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! faults.md 19, 21: the server has no memory left, or the user not every right. What can be done is done, and the rest is
-//! said.
+//! The server has no memory left, or the user lacks a right. All that is still possible is done, and errors and events say what
+//! is not.
 
 use std::{
     sync::{Arc, Mutex},

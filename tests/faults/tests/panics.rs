@@ -1,5 +1,5 @@
-//! faults.md 32, the part of the background tasks: a defect in one of them is told, costs no more than this client, and
-//! never hangs anybody. (The exported functions are tested in the bindings.)
+//! A panic in a background task reaches the callers as an error, costs no more than this client, and never hangs anybody. (The
+//! exported functions are tested in the bindings.)
 
 use std::{ffi::OsStr, path::Path, time::Duration};
 

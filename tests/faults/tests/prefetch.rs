@@ -1,4 +1,4 @@
-//! faults.md 35 and 39 for limiters that fetch tokens ahead: many processes, some of which are killed or stopped in the
+//! Limiters that fetch tokens ahead: many processes, some of which are killed or stopped in the
 //! middle, use no more than the rate; what a process takes to its grave is back within a second.
 
 use std::fs;
@@ -54,7 +54,7 @@ fn scripts(server: &Server) -> u64 {
     calls("evalsha") + calls("eval")
 }
 
-/// faults.md 35: eight processes; one is killed in the middle, and one is stopped for longer than anything is good for.
+/// One process is killed in the middle, and one is stopped for longer than anything is good for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_processes_use_the_rate_and_no_more() {
     let server = Server::start();
@@ -82,7 +82,6 @@ async fn eight_processes_use_the_rate_and_no_more() {
     assert!(got > could * 6 / 10, "{got} of {could} tokens in {took:?}");
 }
 
-/// faults.md 39.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_process_had_is_back_within_a_second() {
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! faults.md 18: processes in the queue die, or live and must not be taken for dead.
+//! Processes in the queue die, or live and must not be taken for dead.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 21, one command at a time: whatever a user may not do, nothing is half done.
+//! The user lacks the right to one command at a time: whichever it is, nothing is half done.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! faults.md 15: the server forgets our scripts between any two calls.
+//! The server forgets our scripts between any two calls.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! faults.md 4, 5: the server, or the way to it, is away for less than a lease, and for more.
+//! The server, or the way to it, is away for less than a lease, and for more.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! faults.md 20: the server is there and says no for a while. Nobody hears of it before his own deadline.
+//! The server answers, and refuses for a while. No caller gets an error before its own deadline.
 
 use std::time::{Duration, Instant};
 

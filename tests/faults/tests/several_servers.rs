@@ -1,5 +1,5 @@
-//! faults.md 6 to 9 and 18 to 21 where there is more than one server: what one server must survive, the master of sentinels and a
-//! node of a cluster must survive, too. Failovers are in `sentinel`, `sentinel_holds` and `cluster`.
+//! Faults where there is more than one server: what one server survives, the master of sentinels and a node of a cluster survive,
+//! too. Failovers are in `sentinel`, `sentinel_holds` and `cluster`.
 
 use std::{
     thread,
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Row 6. Every key is over at once.
+/// Every key expires at once.
 fn a_clock_ahead_lets_in_a_higher_token(place: &Place) {
     let (mut first, mut second) = (place.peer("lease=6s"), place.peer("lease=6s"));
     let a = first.acquire("job");
@@ -71,7 +71,7 @@ fn a_clock_ahead_lets_in_a_higher_token(place: &Place) {
     first.release("job");
 }
 
-/// Row 7. Every lease is an hour too long, until its holder renews it.
+/// Every lease is an hour too long, until its holder renews it.
 fn a_clock_back_is_mended(place: &Place) {
     const LEASE: Duration = Duration::from_secs(2);
     let (mut holder, mut waiter) = (place.peer("lease=2s"), place.peer("lease=2s"));
@@ -88,7 +88,6 @@ fn a_clock_back_is_mended(place: &Place) {
     waiter.release("job");
 }
 
-/// Row 8.
 fn a_clients_wall_clock_changes_nothing(place: &Place) {
     let dir = TempDir::new();
     let clock = ClockHandle::create(&dir.path().join("clock"));
@@ -108,7 +107,6 @@ fn a_clients_wall_clock_changes_nothing(place: &Place) {
     }
 }
 
-/// Row 18.
 fn a_dead_head_keeps_nobody_out(place: &Place) {
     let (mut holder, mut head, mut next) = (place.peer("lease=60s"), place.peer("lease=60s"), place.peer("lease=60s"));
     holder.acquire("job");
@@ -126,7 +124,6 @@ fn a_dead_head_keeps_nobody_out(place: &Place) {
     assert!(!is_held(place.server(), "job"));
 }
 
-/// Row 19.
 fn without_memory_holds_are_renewed_and_released(place: &Place) {
     let (mut holder, mut other) = (place.peer("lease=1s"), place.peer("lease=1s"));
     holder.acquire("job");
@@ -140,7 +137,7 @@ fn without_memory_holds_are_renewed_and_released(place: &Place) {
     other.release("job");
 }
 
-/// Row 20. Shorter than it takes to replace the server.
+/// The script takes less time than a failover.
 fn a_busy_server_is_waited_for(place: &Place) {
     let mut peer = place.peer("lease=60s");
     peer.acquire("job");
@@ -160,7 +157,6 @@ fn a_busy_server_is_waited_for(place: &Place) {
     peer.release("job");
 }
 
-/// Row 21.
 fn without_the_right_to_publish_waiters_come_by_themselves(place: &Place) {
     let (mut holder, mut other) = (place.peer("lease=60s"), place.peer("lease=60s"));
     holder.acquire("job");
@@ -198,7 +194,7 @@ at_both!(
     without_the_right_to_publish_waiters_come_by_themselves,
 );
 
-/// Row 20. Two of three nodes are silent: the third says that the cluster is down.
+/// Two of three nodes are silent: the third says that the cluster is down.
 #[test]
 fn a_cluster_that_is_down_is_waited_for() {
     let cluster = Cluster::start();
@@ -220,7 +216,7 @@ fn a_cluster_that_is_down_is_waited_for() {
     peer.release("job");
 }
 
-/// Row 9. Its replica has not heard of the grant, and is promoted.
+/// The replica has not heard of the grant, and is promoted.
 #[test]
 fn a_hold_that_a_promoted_replica_lacks_is_lost() {
     let mut cluster = Cluster::options(3).replicas(1).start();

@@ -1,4 +1,4 @@
-//! faults.md 16, 17 and the promise behind them: a release wakes the waiter, and no release is missed.
+//! A release wakes the waiter, and no release is missed.
 //!
 //! The poll is set to 30 s nearly everywhere, of which whoever stands in a queue uses 10 s at most: a wake-up that is missed
 //! shows as a wait of eight seconds or more.

@@ -1,4 +1,4 @@
-//! faults.md 40, 41: worker numbers under leases, whose processes are killed or stand still, and clocks that are set.
+//! Worker numbers under leases, whose processes are killed or stand still, and clocks that are set.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
 
-/** faults.md 27: every duration there can be is refused, or means what its documentation says; never a key without a time to live. */
+/** Every possible duration is refused, or means what its documentation says; never a key without a time to live. */
 class ArgumentsTest extends WithServer {
     private static final Duration ENDLESS = Duration.ofSeconds(Long.MAX_VALUE);
 

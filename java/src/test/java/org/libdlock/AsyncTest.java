@@ -174,9 +174,9 @@ class AsyncTest extends WithServer {
         lock.unlock();
     }
 
-    /** faults.md 14, as it looks from Java: cancelled at every moment between request and reply. */
+    /** Cancelled at every moment between request and reply. */
     @Test
-    void family14TenThousandCancelledAtAnyMomentLeaveNoKey() throws Exception {
+    void tenThousandCancelledAtAnyMomentLeaveNoKey() throws Exception {
         Client client = connect();
         List<DistributedLock> locks = new ArrayList<>();
         for (int i = 0; i < 20; i++) {

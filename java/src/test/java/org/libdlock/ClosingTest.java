@@ -13,7 +13,7 @@ import org.libdlock.support.Background;
 import org.libdlock.support.Eventually;
 import org.libdlock.support.Logged;
 
-/** faults.md 28, and what ends without a release. */
+/** A client that closes, calls after it has closed, and holds that end without a release. */
 class ClosingTest extends WithServer {
     @Test
     void closeEndsEveryWaitWithin100Milliseconds() throws Exception {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.libdlock.support.Eventually;
 import org.libdlock.support.Jvm;
 
-/** faults.md 33: the JVM exits by itself, whatever is held, open or under way. */
+/** The JVM exits by itself, whatever is held, open or under way. */
 class ExitTest extends WithServer {
     /** Leaves with 600 operations under way, a lock held, a worker number leased, tokens fetched ahead and a client open. */
     static final class Leaving {

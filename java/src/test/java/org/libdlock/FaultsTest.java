@@ -14,7 +14,7 @@ import org.libdlock.support.Jvm;
 import org.libdlock.support.Proxy;
 import org.libdlock.support.RedisServer;
 
-/** Rows of faults.md that a Java program meets; the full family, with a checker, is the Rust crate tests/faults. */
+/** Faults that a Java program meets. tests/faults/README.md lists all of them, with the tests that have a checker. */
 class FaultsTest extends WithServer {
     /** Holds a lock, says its token, then how it was lost and what the release said. */
     static final class Holder {
@@ -37,7 +37,7 @@ class FaultsTest extends WithServer {
     }
 
     @Test
-    void family1AKilledHoldersLockComesFreeWithItsLease() throws Exception {
+    void aKilledHoldersLockComesFreeWithItsLease() throws Exception {
         try (Jvm holder = Jvm.start(Holder.class, server.url(), name, "1000")) {
             long token = Long.parseLong(holder.line());
             DistributedLock lock = connect(Options.defaults().pollInterval(Duration.ofMillis(200)))
@@ -55,7 +55,7 @@ class FaultsTest extends WithServer {
     }
 
     @Test
-    void family2AHolderStoppedPastItsLeaseKnowsItAtOnce() throws Exception {
+    void aHolderStoppedPastItsLeaseKnowsItAtOnce() throws Exception {
         try (Jvm holder = Jvm.start(Holder.class, server.url(), name, "1000")) {
             long token = Long.parseLong(holder.line());
             holder.signal("STOP");
@@ -73,7 +73,7 @@ class FaultsTest extends WithServer {
     }
 
     @Test
-    void family5ABlackHoleCostsATimedTryItsOwnTimeAndNoMore() throws Exception {
+    void aBlackHoleCostsATimedTryItsOwnTimeAndNoMore() throws Exception {
         try (Proxy proxy = new Proxy(server)) {
             Client client =
                     closing(Dlock.connect(proxy.url(), Options.defaults().lease(Duration.ofSeconds(1))));
@@ -98,7 +98,7 @@ class FaultsTest extends WithServer {
     }
 
     @Test
-    void families11And12ALostReplyIsMadeGood() {
+    void aReplyLostOnTheWayIsMadeGood() {
         try (Proxy proxy = new Proxy(server)) {
             DistributedLock lock = closing(Dlock.connect(proxy.url())).lock(name);
             for (int i = 0; i < 10; i++) {
@@ -114,7 +114,7 @@ class FaultsTest extends WithServer {
     }
 
     @Test
-    void family16TheSubscriptionKilledDuringAWait() {
+    void aSubscriptionKilledDuringAWaitCostsAPollAtMost() {
         try (RedisServer own = new RedisServer()) {
             DistributedLock held = closing(Dlock.connect(own.url())).lock(name);
             DistributedLock waiting = closing(Dlock.connect(own.url())).lock(name);
@@ -153,9 +153,9 @@ class FaultsTest extends WithServer {
         }
     }
 
-    /** faults.md 31, as far as a JVM can do that: it never forks without an exec. */
+    /** A JVM never forks without an exec. */
     @Test
-    void family31AChildProcessStartedWhileHoldingIsAStranger() throws Exception {
+    void aChildProcessStartedWhileHoldingIsAStranger() throws Exception {
         DistributedLock lock =
                 connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
         lock.lock();

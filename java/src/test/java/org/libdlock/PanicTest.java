@@ -16,7 +16,7 @@ import org.libdlock.internal.Library;
 import org.libdlock.internal.Native;
 import org.libdlock.support.Jvm;
 
-/** faults.md 32: with a library built to panic where it is told to, every export turns that into an exception. */
+/** With a library that panics on demand, every export turns the panic into an exception. */
 @Tag("panic")
 class PanicTest {
     /** Calls the export that it is told, and says what it threw. */

@@ -150,9 +150,9 @@ class PermitsHandleTest extends WithServer {
         assertThat(semaphore.availablePermits()).isEqualTo(2);
     }
 
-    /** faults.md 14, as it looks from Java: cancelled at every moment between request and reply. */
+    /** Cancelled at every moment between request and reply. */
     @Test
-    void family14ThousandsCancelledAtAnyMomentLeaveNoPermit() throws Exception {
+    void thousandsCancelledAtAnyMomentLeaveNoPermit() throws Exception {
         Client client = connect();
         DistributedSemaphore semaphore = client.semaphore(name, 10);
         for (int round = 0; round < 20; round++) {

@@ -290,9 +290,8 @@ class RateLimiterTest extends WithServer {
         assertThat(threads.stream().mapToInt(Background::get).sum()).isEqualTo(100);
     }
 
-    /** faults.md 36. */
     @Test
-    void family36WhatIsOutOfBoundsIsRefusedAndNamed() {
+    void whatIsOutOfBoundsIsRefusedAndNamed() {
         Client client = connect();
         for (Rate rate : List.of(
                 Rate.of(-1, HOUR),
@@ -363,9 +362,8 @@ class RateLimiterTest extends WithServer {
         }
     }
 
-    /** faults.md 37. */
     @Test
-    void family37ALostReplyCountsAsSpent() {
+    void aLostReplyCountsAsSpent() {
         try (Proxy proxy = new Proxy(server)) {
             // Without blocking connections: the reply that is lost is the decision's, not that of one being opened.
             Client client = closing(Dlock.connect(proxy.url() + "?blocking_connections=0"));
@@ -378,9 +376,8 @@ class RateLimiterTest extends WithServer {
         }
     }
 
-    /** faults.md 38. */
     @Test
-    void family38AKeyOfAnotherKindIsLeftAlone() {
+    void aKeyOfAnotherKindIsLeftAlone() {
         String key = "dlock_limit:{" + name + "}";
         server.command("SET", key, "'); redis.call('FLUSHALL')");
         RateLimiter limiter = connect().rateLimiter(name, Rate.of(5, HOUR));

@@ -140,7 +140,7 @@ class SnowflakeTest {
         }
     }
 
-    /** faults.md 40: each thread's ids increase, and no two of all are the same. */
+    /** Each thread's ids increase, and no two of all are the same. */
     private static void unique(int each) {
         Snowflake ids = new Snowflake(0, 3);
         List<Background<long[]>> threads = new ArrayList<>();
@@ -179,14 +179,14 @@ class SnowflakeTest {
     }
 
     @Test
-    void family40TwoThreadsNeverMakeTheSame() {
+    void twoThreadsNeverMakeTheSame() {
         unique(500_000);
     }
 
     @Test
     @Tag("long")
     @Timeout(value = 10, unit = TimeUnit.MINUTES)
-    void family40TwoThreadsMakeTenMillionEach() {
+    void twoThreadsMakeTenMillionEach() {
         unique(10_000_000);
     }
 }

@@ -171,7 +171,7 @@ class VectorsTest extends WithServer {
         lock.unlock();
     }
 
-    /** faults.md 26. A Java string cannot hold bytes that are no UTF-8: those go to the native library as they are. */
+    /** A Java string cannot hold bytes that are not UTF-8: those go to the native library as they are. */
     @Test
     void namesAreAcceptedAsTheSameBytesOrRefusedBeforeAnyIo() throws Exception {
         Client client = connect();
