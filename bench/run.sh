@@ -3,10 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --release --quiet -p libdlock-floor -p libdlock-bench
-scripts/python-venv.sh
-scripts/c-library.sh
-scripts/node-app.sh
-scripts/java-jar.sh
+scripts/packages.sh
 bench/peers.sh
 mkdir -p build/bench/java
 cp bench/node/callers.mjs bench/node/libdlock-worker.mjs build/node-app

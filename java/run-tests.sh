@@ -3,10 +3,11 @@
 #   java/run-tests.sh         the tests, those of the integrations, those of a project that depends on what was installed, and a program
 #                             that shades it
 #   java/run-tests.sh long    only what that leaves out: the long ones, the others on the newest JDK here, a panic in every export
-# The whole run is under -Xcheck:jni, and a warning of it is a failure.
+# The whole run is under -Xcheck:jni, and a warning of it is a failure. DLOCK_PROFILE is the cargo profile of the library (quick).
 set -euo pipefail
 cd "$(dirname "$0")"
 build=$PWD/../build/java
+export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 
 # Maven's words in a file, what matters of them on the terminal.
 run_maven() {
@@ -24,6 +25,8 @@ run_maven() {
 }
 
 ./build-native.sh "$build/native"
+run_maven test-compile
+echo "--- built"
 if [ "${1:-}" != long ]; then
     run_maven test
     run_maven install -DskipTests >/dev/null
@@ -45,6 +48,6 @@ else
     done | sort -n | tail -n 1 | cut -d ' ' -f 2-)}
     echo "java: once more on $newest"
     run_maven surefire:test -Djvm="$newest/bin/java" -Dmore.jvm.arguments=--enable-native-access=ALL-UNNAMED
-    ./build-native.sh "$build/native-fault-injection" --profile=dev --features=fault-injection
+    DLOCK_FAULT_INJECTION=1 ./build-native.sh "$build/native-fault-injection"
     run_maven test -Dnative.dir="$build/native-fault-injection" -Dbuild.dir="$build/fault-injection" -Donly.groups=panic -Dexcluded.groups=
 fi

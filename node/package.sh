@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
 # Builds what would be published and packs it: libdlock and the native library's package for this machine.
 #   node/package.sh OUT        OUT is an absolute folder that exists
-# DLOCK_NODE_PROFILE chooses cargo's profile (release), DLOCK_NODE_FEATURES its features (none). Quick when nothing changed.
+# DLOCK_PROFILE and DLOCK_FAULT_INJECTION as for scripts/build.sh. WITHOUT_COMMAND=1 leaves the command `dlock` out.
 set -euo pipefail
 cd "$(dirname "$0")"
-root=$(dirname "$PWD")
 out=${1:?a folder for the tarballs}
-profile=${DLOCK_NODE_PROFILE:-release}
-target=${CARGO_TARGET_DIR:-$root/target}
 # A folder of its own: the demo may be packing at the same time.
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
@@ -21,16 +18,14 @@ rm "$build"/dist/esm/here.require.*
 for kind in js d.ts; do mv "$build/dist/cjs/here.require.$kind" "$build/dist/cjs/here.$kind"; done
 echo '{ "type": "commonjs" }' >"$build/dist/cjs/package.json"
 
-cargo build --quiet --locked --manifest-path "$root/Cargo.toml" --package libdlock-node --profile "$profile" \
-    --features "${DLOCK_NODE_FEATURES:-}"
-built=$target/$([ "$profile" = dev ] && echo debug || echo "$profile")/libdlock_node.so
+built=$(../scripts/build.sh libdlock-node)
 
 node stage.mjs "$stage"
 platform=$(echo "$stage"/libdlock-*)
 cp -r "$build/dist" "$stage/libdlock/"
 cp -r README.md bin ../CHANGELOG.md "$stage/libdlock/"
-cp "$built" "$platform/dlock.node"
-../scripts/command.sh "$platform/bin/dlock" "$profile"
+cp "$built/libdlock_node.so" "$platform/dlock.node"
+[ -n "${WITHOUT_COMMAND:-}" ] || ../scripts/command.sh "$platform/bin/dlock"
 # A sixth of the size without line tables.
 [ -n "${KEEP_DEBUG:-}" ] || strip --strip-debug "$platform/dlock.node"
 for package in "$stage/libdlock" "$platform"; do

@@ -1,50 +1,32 @@
 #!/usr/bin/env bash
-# Builds the wheel, installs it into a fresh virtual environment and tests what was installed.
+# Builds the wheel, installs it into a virtual environment and tests what was installed.
 #   py/run-tests.sh            the normal run
 #   py/run-tests.sh TEST...    only these: test_lock.py, test_lock.py::test_it
 #   py/run-tests.sh long       only what that leaves out: 200 exits, a panic in every export, other Pythons
-# PYTHON chooses the interpreter (python3), DLOCK_PY_PROFILE the cargo profile of the wheel (release).
+# PYTHON chooses the interpreter (python3), DLOCK_PROFILE the cargo profile of the wheel (quick).
 set -euo pipefail
 cd "$(dirname "$0")"
-
-python=${PYTHON:-python3}
+export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 build=$PWD/../build
-venv=$build/py-venv
-
-# Profile, folder for the wheel, further arguments to maturin.
-build_wheel() {
-    local profile=$1 wheels=$2
-    shift 2
-    rm -rf "$wheels"
-    "$venv/bin/maturin" build --quiet --locked --profile "$profile" --out "$wheels" \
-        --interpreter "$venv/bin/python" "$@"
-}
-
-install_wheel() {
-    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-index --force-reinstall "$1"/libdlock-*.whl
-}
+python=$build/py-venv/bin/python
 
 # From the tests' folder, so that `import libdlock` finds what was installed and not python/libdlock.
 run_pytest() {
-    (cd tests && "$venv/bin/python" -m pytest "$@")
+    (cd tests && "$python" -m pytest "$@")
 }
 
-rm -rf "$venv"
-"$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check -r requirements-dev.txt
-./lint.sh "$venv"
-
-../scripts/command.sh py/libdlock._native.data/scripts/dlock "${DLOCK_PY_PROFILE:-release}"
-build_wheel "${DLOCK_PY_PROFILE:-release}" "$build/wheels"
-install_wheel "$build/wheels"
-(cd tests && "$venv/bin/python" -m mypy.stubtest --concise libdlock._native)
+./install.sh
 if [ "${1:-}" = long ]; then
-    run_pytest --long -m long --durations=5
+    echo "--- built"
+    run_pytest --long -m long --durations=10
     ./other-pythons.sh "$build"/wheels/libdlock-*.whl
-    build_wheel dev "$build/wheels-fault-injection" --features fault-injection
-    install_wheel "$build/wheels-fault-injection"
-    trap 'install_wheel "$build/wheels"' EXIT # the environment is used by others too: tests/interop
-    DLOCK_FAULT_INJECTION=1 run_pytest test_panic.py
+    DLOCK_FAULT_INJECTION=1 WITHOUT_COMMAND=1 ../scripts/wheel.sh "$build/wheels-fault-injection"
+    rm -rf "$build/py-fault-injection"
+    "$python" -m pip install --quiet --disable-pip-version-check --no-index --target "$build/py-fault-injection" \
+        "$build"/wheels-fault-injection/libdlock-*.whl
+    DLOCK_FAULT_INJECTION=1 PYTHONPATH=$build/py-fault-injection run_pytest test_panic.py
 else
-    run_pytest --durations=5 "$@"
+    echo "--- built"
+    (cd tests && "$python" -m mypy.stubtest --concise libdlock._native)
+    run_pytest --durations=10 "$@"
 fi

@@ -10,9 +10,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 scripts/dist/crates.sh "$out"
 
-scripts/python-venv.sh
-cp build/venv-wheel/libdlock-*.whl "$out/"
-scripts/node-app.sh
+scripts/packages.sh python node
+cp build/wheels/libdlock-*.whl "$out/"
 cp build/node-packages/*.tgz "$out/"
 java/package.sh "$out" all
 

@@ -7,7 +7,9 @@
 # pytest takes options from PYTEST_ADDOPTS.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ -n "${DLOCK_BUILT:-}" ] || scripts/python-venv.sh
+export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
+scripts/packages.sh
+echo "--- built"
 tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
 
 if [ "${1:-}" = long ]; then

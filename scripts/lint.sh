@@ -18,9 +18,9 @@ check() {
 
 c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' ':!ffi-c/header'; } # cbindgen's, and what goes into it
 clang_format() { c_files | xargs --no-run-if-empty clang-format --dry-run -Werror; }
-# The scripts and drivers outside the package, with the tools that py/lint.sh installs.
+# The scripts and drivers outside the package, with the tools that py/tools.sh installs.
 python_rest() {
-    local tools=build/py-lint-venv/bin
+    local tools=build/py-venv/bin
     "$tools/ruff" check --quiet --config ruff.toml "$1" && "$tools/ruff" format --quiet --check --config ruff.toml "$1" &&
         MYPYPATH=py/python:scripts:tests/interop:tests/scenarios:tests/http:api:book:bench "$tools/mypy" --strict --no-error-summary --python-version 3.10 "$1"
 }

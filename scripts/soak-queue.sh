@@ -4,9 +4,9 @@
 #   scripts/soak-queue.sh        SOAK_SECONDS=60 is how long, SEED=n repeats a run's faults
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo build --quiet -p libdlock-faults --bin dlock-queue-soak
+built=$(scripts/build.sh libdlock-faults)
 # As for scripts/soak.sh: files in memory where there is room.
 if [ -z "${TMPDIR:-}" ] && [ "$(df --output=avail --block-size=1M /dev/shm 2>/dev/null | tail -n 1)" -gt 1024 ] 2>/dev/null; then
     export TMPDIR=/dev/shm
 fi
-exec nice "${CARGO_TARGET_DIR:-target}/debug/dlock-queue-soak" "${SOAK_SECONDS:-60}" ${SEED:+"$SEED"}
+exec nice "$built/dlock-queue-soak" "${SOAK_SECONDS:-60}" ${SEED:+"$SEED"}

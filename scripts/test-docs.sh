@@ -3,9 +3,10 @@
 # folder, with the packages that would be published; builds the site and looks at it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/dist.sh >/dev/null # with build/venv and build/node-app
-scripts/c-library.sh
-scripts/java-jar.sh
+export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
+scripts/packages.sh
+DLOCK_PACKAGED=1 scripts/dist.sh >/dev/null
+echo "--- built"
 status=0
 for tests in test_examples test_docs test_command test_newcomer test_book; do
     python3 "scripts/$tests.py" || status=1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import crates
 from testing import main
 from user_programs import JAVA, PYTHON, ROOT, WithServer, compiled, node, run
 
@@ -23,7 +24,7 @@ def command(source: Path) -> list[str]:
     """What runs the program, built as a user would."""
     match source.suffix:
         case ".rs":
-            return ["cargo", "run", "--quiet", "-p", "libdlock-examples", "--bin", source.parent.name]
+            return [str(crates.folder() / source.parent.name)]
         case ".py":
             return [*PYTHON, str(source)]
         case ".mjs":
@@ -50,6 +51,7 @@ class Examples(WithServer):
             self.assertEqual(there, suffixes, each.name)
 
     def test_rust(self) -> None:
+        crates.built("libdlock-examples")
         self.check(".rs")
 
     def test_python_and_asyncio(self) -> None:

@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import crates
+
 ROOT = Path(__file__).resolve().parents[2]
 Result = Callable[[str, str], None]
 
@@ -95,7 +97,7 @@ def elsewhere(result: Result, build: Path) -> None:
     root, user = build / "own fol'ders", build / "us er"
     shutil.rmtree(root, ignore_errors=True)
     folders = {"LIBDIR": str(root / "a lib"), "INCLUDEDIR": str(root / "an include")}
-    why_not = run("ffi-c/install.sh", ROOT / "target/debug", root / "prefix", env=folders)
+    why_not = run("ffi-c/install.sh", crates.folder(), root / "prefix", env=folders)
     env = {"PKG_CONFIG_PATH": str(root / "a lib/pkgconfig"), "LD_LIBRARY_PATH": str(root / "a lib")}
     for package in ("dlock", "dlock-static"):
         flags = subprocess.run(
@@ -109,7 +111,7 @@ def elsewhere(result: Result, build: Path) -> None:
     ).stdout
     result("pkg_config_static_names_what_the_library_needs", "" if "-lpthread" in static else static or "nothing")
 
-    why_not = run("ffi-c/install.sh", ROOT / "target/debug", root / "usr")
+    why_not = run("ffi-c/install.sh", crates.folder(), root / "usr")
     (root / "lib").symlink_to("usr/lib")
     why_not = why_not or run("cmake", "-S", user, "-B", user / "linked", f"-Ddlock_DIR={root / 'lib/cmake/dlock'}")
     why_not = why_not or run("cmake", "--build", user / "linked")
@@ -124,7 +126,7 @@ def moved(result: Result, build: Path) -> None:
     user.mkdir(parents=True)
     (user / "user.c").write_text(USER)
     (user / "CMakeLists.txt").write_text(CMAKE)
-    why_not = run("ffi-c/install.sh", ROOT / "target/debug", first)
+    why_not = run("ffi-c/install.sh", crates.folder(), first)
     if why_not:
         result("an_install_into_a_prefix_with_a_space", why_not)
         return

@@ -18,6 +18,7 @@ BUILD = ROOT / "build" / "c-tests"
 sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(HERE))
 
+import crates  # noqa: E402
 import packages  # noqa: E402
 import vectors  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
@@ -100,10 +101,10 @@ def call(*command: str | Path, env: dict[str, str] | None = None) -> str:
     return run.stdout
 
 
-def install(prefix: Path, *cargo: str, target: Path = ROOT / "target") -> dict[str, str]:
+def install(prefix: Path, *, fault_injection: bool = False) -> dict[str, str]:
     """Builds the library and installs it; the environment in which programs find it."""
-    call("cargo", "build", "--quiet", "--package", "libdlock-ffi", *cargo, env={"CARGO_TARGET_DIR": str(target)})
-    call("ffi-c/install.sh", target / "debug", prefix, env={"KEEP_DEBUG": "1"})  # for valgrind's traces
+    built = crates.built("libdlock-ffi", fault_injection=fault_injection)
+    call("ffi-c/install.sh", built, prefix, env={"KEEP_DEBUG": "1"})  # for valgrind's traces
     return {"LD_LIBRARY_PATH": str(prefix / "lib"), "PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}
 
 
@@ -166,8 +167,8 @@ def exports(tests: Tests, prefix: Path) -> None:
 
 
 def panics(tests: Tests, programs: Path, redis: dict[str, str]) -> None:
-    """A build with fault injection, in a target folder of its own: features of one build are not another's."""
-    env = install(BUILD / "fault-prefix", "--features", "fault-injection", target=ROOT / "target/fault-injection")
+    """Against a library in which every export panics when it is asked to."""
+    env = install(BUILD / "fault-prefix", fault_injection=True)
     quiet = {"RUST_BACKTRACE": "0"}
     tests.program([str(programs / "panics")], env | redis | quiet, "panics against the library with fault injection")
 
@@ -228,6 +229,7 @@ def main(arguments: Sequence[str]) -> int:
     prefix = BUILD / "prefix"
     env = install(prefix)
     programs = build_programs(prefix)
+    print("--- built", flush=True)
     with PrivateRedis() as server:
         tests.server = server
         redis = {"REDIS_URL": server.url}

@@ -66,12 +66,12 @@ def archive(each: Platform, built: Path, work: Path) -> Path:
 
 def host_command() -> Path:
     """The command, for this machine: it writes the completions of all."""
-    return TARGET / "debug/dlock"
+    return TARGET / "quick/dlock"
 
 
 def wheel(each: Platform, built: Path, work: Path) -> Path:
     """This machine's wheel with the other library, the other command and the other tag."""
-    host = next((ROOT / "build/venv-wheel").glob("libdlock-*.whl"))
+    host = next((ROOT / "build/wheels").glob("libdlock-*.whl"))
     unpacked = work / "wheel"
     with zipfile.ZipFile(host) as zipped:
         zipped.extractall(unpacked)
@@ -133,9 +133,9 @@ def main(names: list[str]) -> int:
     natives = ROOT / "build/dist-natives"
     shutil.rmtree(natives, ignore_errors=True)
     # Only what is the same for all platforms is taken from these.
-    quick = {"DLOCK_PY_PROFILE": "dev", "DLOCK_NODE_PROFILE": "dev"}
-    call("scripts/python-venv.sh", env=quick)
-    call("cargo", "build", "--quiet", "--locked", "--package", "libdlock-cli")
+    quick = {"DLOCK_PROFILE": "quick", "CARGO_TARGET_DIR": str(TARGET)}
+    call("scripts/packages.sh", "python", env=quick)
+    call("scripts/build.sh", "libdlock-cli", env=quick)
     call("scripts/dist/packages.sh", OUT, env=quick)
     failed = 0
     for each in wanted:

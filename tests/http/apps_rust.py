@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import crates
+from apps import App
 
-from apps import ROOT, App
-
-TARGET = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-
-APPS = [
-    App("axum", [f"{TARGET}/debug/axum-example"], ["cargo", "build", "--quiet", "--locked", "--package", "axum-example"])
-]
+APPS = [App("axum", [str(crates.folder() / "axum-example")], crates.build_command("axum-example"))]

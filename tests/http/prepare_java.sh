@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
 # Builds the application of Spring Boot with libdlock as it is here: tests/http/prepare_java.sh
-# DLOCK_JAVA_PROFILE is the cargo profile of the native library (release).
+# DLOCK_PROFILE as for scripts/build.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$PWD/build/http-java
 mkdir -p "$build"
 exec 9>"$build/lock"
 flock 9
-profile=()
-[ "${DLOCK_JAVA_PROFILE:-release}" = release ] || profile=("--profile=$DLOCK_JAVA_PROFILE")
-java/build-native.sh "$build/native" "${profile[@]}"
+java/build-native.sh "$build/native"
 mvn() { command mvn -B -ntp -q -Dstyle.color=never "$@"; }
 mvn -f java/parent/pom.xml -Dbuild.dir="$build" -DskipTests install
 # What is there already would be kept although libdlock has changed.

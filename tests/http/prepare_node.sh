@@ -13,7 +13,7 @@ if [ ! -e "$app/made" ] || [ -n "$(find "${sources[@]}" -type f -newer "$app/mad
     rm -rf "$app/made" "$app/packages" "$app/node_modules"
     mkdir -p "$app/packages"
     touch "$app/begun"
-    node/package.sh "$app/packages"
+    if [ -n "${DLOCK_PACKAGED:-}" ]; then cp build/node-packages/*.tgz "$app/packages"; else node/package.sh "$app/packages"; fi
     echo '{ "private": true, "type": "module" }' >"$app/package.json"
     (cd "$app" && npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error ./packages/*.tgz >/dev/null)
     for package in express fastify koa reflect-metadata rxjs @koa @nestjs @types; do

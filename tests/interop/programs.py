@@ -39,8 +39,8 @@ class Programs:
         return self.how[language]()
 
     def cpp(self) -> list[str]:
-        """Compiled against the library and the headers that scripts/c-library.sh stages."""
-        run("scripts/c-library.sh")
+        """Compiled against the library and the headers that scripts/packages.sh stages."""
+        run("scripts/packages.sh", "c")
         stage, program = ROOT / "build/c", self._build / f"{self._stem}-cpp"
         flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]
         library = [f"-I{stage}/include", f"-L{stage}/lib", "-ldlock", f"-Wl,-rpath,{stage}/lib"]
@@ -56,7 +56,7 @@ class Programs:
 
     def node(self) -> list[str]:
         """Run from below a folder that has the packages installed: that is where `import` looks."""
-        run("scripts/node-app.sh")
+        run("scripts/packages.sh", "node")
         beside = ROOT / "build/node-app" / self._folder.name
         beside.mkdir(exist_ok=True)
         for source in self._folder.glob("*.mjs"):
@@ -65,7 +65,7 @@ class Programs:
 
     def java(self) -> list[str]:
         """Compiled against the jar, and run with it."""
-        run("scripts/java-jar.sh")
+        run("scripts/packages.sh", "java")
         jar = ROOT / "build/java/libdlock.jar"
         home = os.environ.get("JAVA_HOME")
         tool = f"{home}/bin/" if home else ""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
+import crates
 from helpers import SOON, Worker
 from redisson import Refused
 from wire import Wire
-
-ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = "libdlock-redisson-worker"
 
 
 class Decision(NamedTuple):
@@ -81,11 +75,7 @@ class Limiter:
 
 def build() -> str:
     """Builds the program; where it is."""
-    command = ["cargo", "build", "--quiet", "--locked", "--package", PACKAGE, "--message-format", "json"]
-    built = subprocess.run(command, cwd=ROOT, env=os.environ, check=True, stdout=subprocess.PIPE, text=True)
-    programs = [json.loads(line).get("executable") for line in built.stdout.splitlines()]
-    (program,) = filter(None, programs)
-    return str(program)
+    return str(crates.built("libdlock-redisson-worker") / "dlock-redisson-worker")
 
 
 def log(wire: Wire, key: str) -> list[tuple[bytes, float]]:

@@ -17,7 +17,9 @@ if [ -z "$(find "$build/built" -newer tests/redisson/peer/pom.xml 2>/dev/null)" 
     touch "$build/built"
 fi
 
-[ -n "${DLOCK_BUILT:-}" ] || scripts/python-venv.sh
+export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
+scripts/packages.sh python
+echo "--- built"
 tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
 
 if [ "${1:-}" = long ]; then

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 from pathlib import Path
 
+import crates
 from helpers import Server, Worker
-from programs import ROOT, Programs, run
+from programs import Programs
 
 RUNNERS = Programs(Path(__file__).resolve().parent, "runner")
 LANGUAGES = ["Rust", *RUNNERS.how]
 
 
 def rust() -> list[str]:
-    run("cargo", "build", "--quiet", "-p", "libdlock-scenarios")
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return [str(target / "debug/scenario-runner")]
+    return [str(crates.built("libdlock-scenarios") / "scenario-runner")]
 
 
 def command(language: str) -> list[str]:
