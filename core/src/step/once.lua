@@ -8,7 +8,7 @@
 -- After that time the request is void, by the same clock: a repeat finds the id, or is too late. That holds unless the clock
 -- steps back after the request is void, and a copy of it is still under way.
 local D = KEYS[2]
-local KEPT_MS, REMEMBERED_US = 60000, 60000000
+local LONGER_MS, REMEMBERED_US = 60000, 60000000
 
 -- Remembers a request at `now`; false when it was carried out before. `void_after`: of a request whose id names no time. Begins
 -- with a write that needs no memory: on a server that is full a script may go on after it. Forgets ids whose time is over, two
@@ -24,7 +24,7 @@ local function once(id, now, void_after)
   -- D lasts as long as its ids, and longer, so that it is put off once a minute.
   local left = math.max(math.ceil((till - now) / 1000) + 1, 0)
   if redis.call('PTTL', D) < left then
-    redis.call('PEXPIRE', D, left + KEPT_MS)
+    redis.call('PEXPIRE', D, left + LONGER_MS)
   end
   return true
 end

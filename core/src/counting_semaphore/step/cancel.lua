@@ -13,12 +13,12 @@ if now > tonumber(ARGV[2]) then
 end
 local queue = queue_at(now)
 -- Who finds that the keys are somebody else's leaves too.
-local known, available = pcall(counted)
+local is_ours, available = pcall(counted)
 local rank = queue.leave(ARGV[1])
 if rank then
   if rank <= 1 then
     queue.moved_up(rank, false, ARGV[1])
   end
-  pcall(wanting(math.huge).wake, queue, known and tonumber(available) or 0, rank, ARGV[1])
+  pcall(wanting(math.huge).wake, queue, is_ours and tonumber(available) or 0, rank, ARGV[1])
 end
 return {0, now, rank and 1 or 0}

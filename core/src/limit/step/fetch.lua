@@ -10,7 +10,7 @@
 -- Keeps the same as a decision if whoever has the stretch uses each part of it no later than the part's own time. Not
 -- idempotent: a repeat is charged again.
 local i, key, kind = 1, KEYS[1], ARGV[3]
-local first, second = tonumber(ARGV[4]), tonumber(ARGV[5])
+local first = tonumber(ARGV[4])
 local from_us, from_part = u, v
 local granted = at <= now
 if granted then

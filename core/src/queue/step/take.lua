@@ -39,8 +39,8 @@ end
 
 -- Fails for what is no job that can be taken.
 local function check(text)
-  local place, _, _, _, _, bytes = words(text or '')
-  if place ~= 'w' or bytes ~= '0' then
+  local place, _, _, _, _, size = words(text or '')
+  if place ~= 'w' or size ~= '0' then
     refuse('WRONGTYPE the key holds no jobs')
   end
 end

@@ -26,8 +26,8 @@ local function number(text)
   return canonical and tonumber(text) or false
 end
 
-local function text(number)
-  return string.format('%.0f', number)
+local function text(value)
+  return string.format('%.0f', value)
 end
 
 -- The keys live on for a lease and half of IDLE_MS, at least.

@@ -7,16 +7,16 @@
   -- written ahead`. A mark of a block counts on the last entry alone. The key is gone when the last entry is over.
   if kind == 'l' then
     local function read(entry)
-      local time, total, cost, written, ahead = string.match(entry or '', '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)!?[%d:]*$')
-      if not time then
+      local its, total, own, written, lead = string.match(entry or '', '^(%d+) (%d+) (%d+) ?(%d*) ?(%d*)!?[%d:]*$')
+      if not its then
         return nil
       end
-      time, total, cost = tonumber(time), tonumber(total), tonumber(cost)
-      local most = math.max(time, total, cost, tonumber(written) or 0, tonumber(ahead) or 0)
-      if most > LARGEST or cost > total then
+      its, total, own = tonumber(its), tonumber(total), tonumber(own)
+      local most = math.max(its, total, own, tonumber(written) or 0, tonumber(lead) or 0)
+      if most > LARGEST or own > total then
         return nil
       end
-      return time, total - cost, total, tonumber(written) or time, tonumber(ahead) or 0, cost
+      return its, total - own, total, tonumber(written) or its, tonumber(lead) or 0, own
     end
     due = now
     local length = redis.call('LLEN', key)
@@ -24,21 +24,21 @@
       -- Nothing but a block.
       x = length
     elseif length > 0 then
-      local last, _, total, written, ahead, last_cost = read(text)
+      local last, _, total, written, lead, last_cost = read(text)
       if not last then
         return redis.error_reply('WRONGTYPE the key holds no sliding log')
       end
       local stepped = false
-      if written > now + ahead then
+      if written > now + lead then
         -- The clock stepped back, and the log's time goes on.
-        ahead, stepped = written - now, true
+        lead, stepped = written - now, true
       end
-      -- The first entry, from `low` on, that is later than `time` and has at least `before` tokens in front of it.
-      local function first_of(low, time, before)
+      -- The first entry, from `low` on, that is later than `after` and has at least `before` tokens in front of it.
+      local function first_of(low, after, before)
         local step, high = 1, low
         while high < length do
           local its, front = read(redis.call('LINDEX', key, high))
-          if its and its > time and front >= before then
+          if its and its > after and front >= before then
             break
           end
           low, high, step = high + 1, high + step, step * 2
@@ -47,7 +47,7 @@
         while low < high do
           local middle = math.floor((low + high) / 2)
           local its, front = read(redis.call('LINDEX', key, middle))
-          if its and its > time and front >= before then
+          if its and its > after and front >= before then
             high = middle
           else
             low = middle + 1
@@ -55,20 +55,20 @@
         end
         return low
       end
-      local over = first_of(0, now + ahead - second, 0)
+      local over = first_of(0, now + lead - second, 0)
       if over == length then
         -- Nothing counts any more, and a new log begins.
         x = over
       else
         local _, front = read(redis.call('LINDEX', key, over))
         moved = moved or stepped
-        u, v, w, x, y, z = last, total, ahead, over, last_cost, math.min(front or 0, total)
-        due = math.max(now, last - ahead)
+        u, v, w, x, y, z = last, total, lead, over, last_cost, math.min(front or 0, total)
+        due = math.max(now, last - lead)
         local need = total + asked - first
         local free = first_of(over, -1, need)
         if free > over then
           local its = read(redis.call('LINDEX', key, free - 1))
-          due = math.max(due, (its or 0) + second - ahead)
+          due = math.max(due, (its or 0) + second - lead)
         end
       end
     end

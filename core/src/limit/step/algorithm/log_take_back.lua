@@ -7,8 +7,8 @@
       else
         redis.call('RPOP', key)
         rest = rest - y
-        local time, total, own = string.match(redis.call('LINDEX', key, -1) or '', '^(%d+) (%d+) (%d+)')
-        u, v, y = tonumber(time or 0), tonumber(total or 0), tonumber(own or 0)
+        local its, total, own = string.match(redis.call('LINDEX', key, -1) or '', '^(%d+) (%d+) (%d+)')
+        u, v, y = tonumber(its or 0), tonumber(total or 0), tonumber(own or 0)
       end
       moved = true
     end
