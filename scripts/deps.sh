@@ -52,7 +52,7 @@ fi
 packages=()
 tools="redis-server:redis-server"
 case $purpose in
-test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils tmux:tmux chromium:chromium"
+test) tools+=" openssl:openssl redis-cli:redis-tools valgrind:valgrind cmake:cmake pkg-config:pkg-config clang-format:clang-format nm:binutils luacheck:lua-check tmux:tmux chromium:chromium"
     # Headers for the examples with event loops; no command shows that they are there.
     [ -e /usr/include/uv.h ] || packages+=(libuv1-dev)
     [ -e /usr/include/asio.hpp ] || packages+=(libasio-dev)

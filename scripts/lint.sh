@@ -37,6 +37,7 @@ done
 check "tsc, eslint and prettier: node" node/lint.sh
 check "eslint and prettier: demo, bench, examples, tests" node/lint.sh demo bench examples tests/interop tests/scenarios
 check "Error Prone, NullAway, formatter and javadoc: java" java/lint.sh
+check "luacheck: the scripts of core" python3 scripts/lua.py
 check "bash -n" bash -c 'git ls-files -co --exclude-standard -- "*.sh" .ci/run | xargs -n 1 bash -n'
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 sys.path.insert(0, str(HERE))
 
 import crates  # noqa: E402
+import lua  # noqa: E402
 import packages  # noqa: E402
 import vectors  # noqa: E402
 from private_redis import PrivateRedis  # noqa: E402
@@ -166,6 +167,12 @@ def exports(tests: Tests, prefix: Path) -> None:
     tests.result("exports_h_lists_every_export", f"not in both: {sorted(difference)}" if difference else "")
 
 
+def scripts(tests: Tests, prefix: Path) -> None:
+    """The lint of Lua composes the scripts without Rust; the library has the same texts."""
+    absent = lua.absent(list(lua.Source(lua.CRATE).scripts()), (prefix / "lib/libdlock.so").read_bytes())
+    tests.result("lua_is_linted_as_the_library_has_it", "\n".join(absent))
+
+
 def panics(tests: Tests, programs: Path, redis: dict[str, str]) -> None:
     """Against a library in which every export panics when it is asked to."""
     env = install(BUILD / "fault-prefix", fault_injection=True)
@@ -248,6 +255,7 @@ def main(arguments: Sequence[str]) -> int:
                 tests.program([str(programs / "shutdown"), where], env | redis, f"shutdown {where}")
             shutdowns(tests, programs, ("main",), env | redis)
             exports(tests, prefix)
+            scripts(tests, prefix)
             packages.headers(tests.result, prefix, BUILD)
             packages.refused(tests.result, prefix, BUILD)
             packages.moved(tests.result, BUILD)
