@@ -16,6 +16,7 @@ run_maven() {
     if [ "$status" != 0 ]; then
         grep -vE '^\[INFO\]( |$)' "$log" || true
     fi
+    grep -E 'Tests run: .*, Time elapsed: ' "$log" || true
     grep -E 'Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+.{0,4}$' "$log" | tail -n 1 || true
     if grep -nE 'in native method|^Warning: SIG' "$log"; then
         echo "java: -Xcheck:jni has found something, see above" >&2

@@ -18,7 +18,7 @@ run_pytest() {
 ./install.sh
 if [ "${1:-}" = long ]; then
     echo "--- built"
-    run_pytest --long -m long --durations=10
+    run_pytest --long -m long
     ./other-pythons.sh "$build"/wheels/libdlock-*.whl
     DLOCK_FAULT_INJECTION=1 WITHOUT_COMMAND=1 ../scripts/wheel.sh "$build/wheels-fault-injection"
     rm -rf "$build/py-fault-injection"
@@ -28,5 +28,5 @@ if [ "${1:-}" = long ]; then
 else
     echo "--- built"
     (cd tests && "$python" -m mypy.stubtest --concise libdlock._native)
-    run_pytest --durations=10 "$@"
+    run_pytest "$@"
 fi

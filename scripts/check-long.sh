@@ -16,19 +16,18 @@ source scripts/groups.sh
 skipped="fifty_ quorum_ larger:: ten_thousand a_minute_of_moves processes_that_wait_for_more_than_a_minute
     the_scripts_do_what_the_specification_does_for_long"
 rare=$([ "${REPEATS:-20}" != 1 ] || printf -- '--skip %s ' $skipped)
-# `{only}`: the names of single tests, see scripts/totals.py.
 declare -A command=(
-    [rust]="cargo test --quiet --no-fail-fast -- --ignored $rare {only}"
-    [rust@]="scripts/server-tests.sh long {only}"
+    [rust]="scripts/rust-tests.sh --ignored $rare"
+    [rust@]="scripts/server-tests.sh long"
     [c]="ffi-c/tests/run.sh long"
     [python]="py/run-tests.sh long"
     [node]="node/run-tests.sh long"
     [java]="java/run-tests.sh long"
     [interop]="scripts/interop.sh long"
-    [interop@]="scripts/interop.sh {only}"
+    [interop@]="scripts/interop.sh"
     [http]="tests/http/run.sh long"
     [redisson]="tests/redisson/run.sh long"
-    [redisson@]="tests/redisson/run.sh {only}"
+    [redisson@]="tests/redisson/run.sh"
     [demo]="demo/repeat.sh"
     [soak]="scripts/soak.sh $(((${REPEATS:-20} + 6) / 7))" # minutes
     [soak-queue]="env SOAK_SECONDS=$(((${REPEATS:-20} + 6) / 7 * 60)) scripts/soak-queue.sh"

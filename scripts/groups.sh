@@ -6,6 +6,7 @@
 
 run_groups() {
     local groups=() group name
+    export DLOCK_PROFILE=${DLOCK_PROFILE:-quick} PYTEST_ADDOPTS=${PYTEST_ADDOPTS:-"--durations=10 --durations-min=1"}
     for group in "$@"; do
         name=${group%@*}
         case $group in
@@ -15,5 +16,10 @@ run_groups() {
         esac
     done
     scripts/servers.sh default
+    # With several lanes, what they share is built before them.
+    if [[ " $* " == *" / "* ]] && [ -z "${DLOCK_PACKAGED:-}" ]; then
+        groups=(--first "env --unset=DLOCK_PACKAGED scripts/build-all.sh" "${groups[@]}")
+        export DLOCK_PACKAGED=1
+    fi
     exec python3 scripts/totals.py "${groups[@]}"
 }

@@ -8,20 +8,19 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/groups.sh
 
-# `{only}`: the names of single tests, see scripts/totals.py.
 declare -A command=(
     [scripts]="scripts/test-scripts.sh"
     [lint]="scripts/lint.sh"
-    [rust]="cargo test --quiet --no-fail-fast -- {only}"
-    [rust@]="scripts/server-tests.sh {only}"
-    [brief]="scripts/server-tests.sh brief {only}"
+    [rust]="scripts/rust-tests.sh"
+    [rust@]="scripts/server-tests.sh"
+    [brief]="scripts/server-tests.sh brief"
     [c]="ffi-c/tests/run.sh"
-    [python]="py/run-tests.sh {only}"
+    [python]="py/run-tests.sh"
     [node]="node/run-tests.sh"
     [java]="java/run-tests.sh"
-    [interop]="scripts/interop.sh {only}"
-    [http]="tests/http/run.sh {only}"
-    [redisson]="tests/redisson/run.sh {only}"
+    [interop]="scripts/interop.sh"
+    [http]="tests/http/run.sh"
+    [redisson]="tests/redisson/run.sh"
     [docs]="scripts/test-docs.sh"
 )
 # Two lanes, whose groups build in folders of their own. The oldest and the newest server briefly.

@@ -1,6 +1,7 @@
 """The totals are what everybody trusts, so they have tests of their own (`python3 -m unittest`, no packages needed)."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -8,7 +9,7 @@ import unittest
 from pathlib import Path
 
 from testing import main
-from totals import Counts, names_failure, read
+from totals import Counts, duration, names_failure, read
 
 TOTALS = str(Path(__file__).with_name("totals.py"))
 
@@ -48,6 +49,27 @@ class ClosingLines(unittest.TestCase):
         ):
             with self.subTest(line):
                 self.assertIsNone(read(line))
+
+
+class Durations(unittest.TestCase):
+    def test_each_runners_line_is_read(self) -> None:
+        for line, expected in {
+            "12.34s call     tests/test_lock.py::test_it[memory]": ("tests/test_lock.py::test_it[memory]", 12.34),
+            "test lock::tests::it ... ok <1.204s>": ("lock::tests::it", 1.204),
+            "\x1b[32m\N{HEAVY CHECK MARK} a lock \x1b[90m(3200.5ms)\x1b[39m\x1b[39m": ("a lock", 3.2005),
+            "[INFO] Tests run: 4, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 0.5 s -- in org.libdlock.LockTest": (
+                "org.libdlock.LockTest",
+                0.5,
+            ),
+            "# queue under valgrind: 7.1 s": ("queue under valgrind", 7.1),
+        }.items():
+            with self.subTest(line):
+                self.assertEqual(duration(line), expected)
+
+    def test_other_lines_are_not(self) -> None:
+        for line in ("test a::b ... ok", "# tests 12", "took 3 s", "\N{HEAVY CHECK MARK} a lock"):
+            with self.subTest(line):
+                self.assertIsNone(duration(line))
 
 
 class Failures(unittest.TestCase):
@@ -159,67 +181,29 @@ class Runs(unittest.TestCase):
     def test_a_failure_in_one_lane_fails_the_run(self) -> None:
         self.assertEqual(self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped"))
 
-    def again(self, folder: str, few: int, later: str) -> tuple[int, list[str], list[str]]:
-        """Totals of a group that fails one test first, and does `later` when it is repeated; its lines, the report's."""
-        report = Path(folder, "report")
-        first = f"[ -e {folder}/ran ] || {{ touch {folder}/ran; echo not ok 2 - it; echo 3 passed, 1 failed; exit 1; }}"
-        command = [sys.executable, TOTALS, f"a={first}; {later}", "b=echo 1 passed, 0 failed"]
-        environment = ENVIRONMENT | {"TOTALS_REPORT": str(report), "TOTALS_AGAIN": str(few)}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        return done.returncode, done.stdout.splitlines(), report.read_text().splitlines()
+    def test_what_is_built_first_is_no_group_of_tests(self) -> None:
+        self.assertEqual(self.totals("--first", "true", "a=echo 1 passed, 0 failed"), (0, "1 passed, 0 failed, 0 skipped"))
 
-    def test_a_group_that_passes_when_repeated_is_named_as_unsteady(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            status, shown, report = self.again(folder, 1, "echo 4 passed, 0 failed")
-        self.assertEqual((status, shown[-1]), (0, "5 passed, 0 failed, 0 skipped"))
-        self.assertEqual(report, ["a: unsteady, passed when repeated: not ok 2 - it"])
-        self.assertIn("what was unsteady:", shown)
-        self.assertIn("3 passed, 1 failed", shown)
+    def test_nothing_runs_when_what_is_built_first_fails(self) -> None:
+        self.assertEqual(self.totals("--first", "exit 3", "a=echo 1 passed, 0 failed"), (1, "0 passed, 1 failed, 0 skipped"))
 
-    def test_only_what_failed_runs_again_where_it_can_be_named(self) -> None:
-        for failure, test in {
-            "FAILED tests/test_a.py::test_b[c d] - AssertionError: 1 - 2": "tests/test_a.py::test_b[c d]",
-            "---- lock::tests::it stdout ----": "lock::tests::it",
-        }.items():
-            with self.subTest(failure), tempfile.TemporaryDirectory() as folder:
-                script, ran = Path(folder, "runner"), Path(folder, "ran")
-                script.write_text(
-                    f'[ $# -gt 0 ] || {{ echo "{failure}"; echo 7 passed, 1 failed; exit 1; }}\n'
-                    f'printf "%s\\n" "$@" > {ran}; echo 1 passed, 0 failed\n'
-                )
-                command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
-                environment = ENVIRONMENT | {"TOTALS_AGAIN": "1"}
-                done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-                self.assertEqual((done.returncode, ran.read_text()), (0, f"{test}\n"))
-                self.assertEqual(done.stdout.splitlines()[-1], "8 passed, 0 failed, 0 skipped")
-                self.assertIn(f"    a: unsteady, passed when repeated: {failure}", done.stdout.splitlines())
+    def test_processor_time_of_building_and_of_testing_is_told_apart(self) -> None:
+        burn = "timeout 0.6 bash -c 'while :; do :; done'"
+        command = [sys.executable, TOTALS, f"a={burn}; echo --- built; {burn}; {burn}; echo 1 passed, 0 failed"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT).stdout
+        (row,) = re.findall(r"^ +a +\d+ s +(\d+) s +(\d+) s +1 passed", shown, re.MULTILINE)
+        # At least a part of it on a busy machine, and never more than there was.
+        self.assertLessEqual(int(row[0]), 1)
+        self.assertLessEqual(int(row[1]), 2)
+        self.assertGreater(int(row[0]) + int(row[1]), 0)
 
-    def test_all_of_a_group_runs_again_when_a_failure_has_no_name(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            script, ran = Path(folder, "runner"), Path(folder, "ran")
-            script.write_text(f'echo "run: $*" >> {ran}; echo "FAILED a.py::b - c"; echo 7 passed, 2 failed; exit 1\n')
-            command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
-            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
-            self.assertEqual((done.returncode, ran.read_text()), (1, "run: \nrun: \n"))
-
-    def test_a_group_that_fails_again_has_failed(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            status, shown, report = self.again(folder, 1, "echo not ok 3 - that; echo 3 passed, 1 failed")
-        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
-        self.assertEqual(report, ["a: not ok 3 - that"])
-
-    def test_nothing_is_repeated_that_was_not_asked_for(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            status, shown, report = self.again(folder, 0, "echo 4 passed, 0 failed")
-        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
-        self.assertEqual(report, ["a: not ok 2 - it"])
-
-    def test_a_group_with_many_failures_is_not_repeated(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            ran = f"a=echo x >> {folder}/runs; echo 1 passed, 4 failed"
-            command = [sys.executable, TOTALS, ran]
-            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
-            self.assertEqual((done.returncode, Path(folder, "runs").read_text()), (1, "x\n"))
+    def test_the_longest_tests_are_named_longest_first(self) -> None:
+        lines = [f"# test {number}: {number}.5 s" for number in range(12)]
+        script = "; ".join(f"echo '{line}'" for line in lines)
+        command = [sys.executable, TOTALS, f"a={script}; echo 1 passed, 0 failed"]
+        shown = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT).stdout
+        named = re.findall(r"^ +([\d.]+) s   a: (test \d+)$", shown, re.MULTILINE)
+        self.assertEqual(named, [(f"{number}.5", f"test {number}") for number in range(11, 1, -1)])
 
     def test_a_group_without_tests_has_failed(self) -> None:
         self.assertEqual(self.totals("a=true"), (1, "0 passed, 1 failed, 0 skipped"))

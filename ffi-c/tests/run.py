@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,6 +71,7 @@ class Tests:
     def program(self, command: Sequence[str], env: dict[str, str], name: str, timeout: float = 60) -> None:
         """Runs a test program and counts its cases."""
         print(f"# {name}", flush=True)
+        begun = time.monotonic()
         if self.server:
             self.server.command("FLUSHALL")
         try:
@@ -80,6 +82,7 @@ class Tests:
             print((late.output or b"").decode(errors="replace"))
             self.result(name, f"still running after {timeout} s")
             return
+        print(f"# {name}: {time.monotonic() - begun:.1f} s", flush=True)
         output = run.stdout.decode(errors="replace")
         passed, failed = (len(re.findall(rf"^{word} ", output, re.M)) for word in ("ok", "not ok"))
         self.passed += passed

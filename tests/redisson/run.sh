@@ -29,5 +29,5 @@ if [ "${1:-}" = long ]; then
 elif [ $# -gt 0 ]; then
     tests "$@"
 else
-    tests tests/redisson --durations=5
+    tests tests/redisson
 fi

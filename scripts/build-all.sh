@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Builds what several groups of tests need: the package of each language, Python's with the frameworks beside it, and libraries that
+# panic when a test asks for it. The groups then run with DLOCK_PACKAGED=1.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scripts/packages.sh
+py/install.sh
+DLOCK_FAULT_INJECTION=1 scripts/build.sh libdlock-ffi libdlock-node libdlock-jni >/dev/null
