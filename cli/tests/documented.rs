@@ -6,8 +6,9 @@ mod served;
 
 use std::collections::BTreeSet;
 
-use common::{Ended, at, dlock, expect, start};
+use common::{Ended, at, dlock, expect, patient, start};
 use libdlock_testkit::Server;
+use libdlock_testkit::temp::TempDir;
 use serde_json::Value;
 use served::Served;
 
@@ -143,5 +144,31 @@ fn every_command_and_option_is_documented() {
         for word in help(&words).split([' ', '\n', ',']).filter(|word| word.starts_with("--") && word.len() > 2) {
             assert!(["--help", "--option"].contains(&word) || PAGE.contains(word), "{command} {word}");
         }
+    }
+}
+
+/// Hosts whose clocks differ by more than the job takes.
+#[test]
+fn the_lines_for_a_crontab_run_a_short_job_on_one_host() {
+    let server = Server::start();
+    let lines: Vec<&str> = PAGE.lines().filter_map(|line| line.trim().strip_prefix("*/5 * * * *")).collect();
+    assert_eq!(lines.len(), 2);
+    let folder = TempDir::new();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").expect("it is set"));
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dlock"), folder.path().join("dlock")).expect("a new folder");
+    for job in ["report", "nightly"] {
+        let script = folder.path().join(format!("{job}.sh"));
+        std::fs::write(&script, format!("#!/bin/sh\necho x >>{job}.runs\n")).expect("it is written");
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is there");
+        let line = lines.iter().find(|line| line.contains(job)).expect("a line for it");
+        for host in 1..=3 {
+            let mut shell = std::process::Command::new("env");
+            shell.args(["--default-signal", "sh", "-c", line]).current_dir(folder.path());
+            shell.env("PATH", &path).env("DLOCK_URL", patient(&server));
+            let ended = start(shell).ended();
+            assert_eq!(ended.code, 0, "{job} on host {host}: {ended:?}");
+        }
+        let runs = std::fs::read_to_string(folder.path().join(format!("{job}.runs"))).expect("it ran");
+        assert_eq!(runs, "x\n", "{job}");
     }
 }
