@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 
 passed=0 failed=0
 check() {
-    local what=$1
+    local what=$1 begun=${EPOCHREALTIME/./}
     shift
     if "$@"; then
         echo "ok      $what"
@@ -14,6 +14,8 @@ check() {
         echo "FAILED  $what: $*"
         failed=$((failed + 1))
     fi
+    local tenths=$(((${EPOCHREALTIME/./} - begun) / 100000))
+    echo "# $what: $((tenths / 10)).$((tenths % 10)) s"
 }
 
 c_files() { git ls-files -co --exclude-standard -- '*.c' '*.h' '*.cpp' '*.hpp' ':!include/dlock.h' ':!ffi-c/header'; } # cbindgen's, and what goes into it
