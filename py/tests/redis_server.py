@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -39,12 +41,12 @@ class ReplyError(Exception):
 
 
 class RedisServer:
-    """Runs until `stop`. `port` stays the same over `stop` and `start`."""
+    """Runs until `stop`. `port` stays the same over `kill` and `start`."""
 
     def __init__(self, *arguments: str) -> None:
         self._arguments = arguments
         self._folder = tempfile.mkdtemp(prefix="dlock-py-redis-")
-        self.port = free_port()
+        self.port = 0
         self._process: subprocess.Popen[str] | None = None
 
     @property
@@ -57,6 +59,18 @@ class RedisServer:
         return self._process.pid
 
     def start(self) -> Self:
+        if self.port:
+            if not self._starts():
+                raise RuntimeError(f"{PROGRAM} does not start again on port {self.port}")
+            return self
+        # Between finding a port free and taking it somebody else may: hence several tries.
+        for _ in range(10):
+            self.port = free_port()
+            if self._starts():
+                return self
+        raise RuntimeError(f"{PROGRAM} does not start")
+
+    def _starts(self) -> bool:
         command = [PROGRAM, "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         command += ["--appendonly", "no", "--dir", self._folder, *self._arguments]
         if "--requirepass" not in self._arguments:  # that is the default user's password
@@ -65,8 +79,9 @@ class RedisServer:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if "Ready to accept connections" in line:
-                return self
-        raise RuntimeError(f"{PROGRAM} ended with {self._process.wait()}")
+                return True
+        self.kill()
+        return False
 
     def kill(self) -> None:
         """Ends the server at once, with all its data; `start` brings up an empty one."""
@@ -153,7 +168,10 @@ class Connection:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port on which nobody listens. It is below those that systems give to connections: between `kill` and `start` one
+    of these could take it."""
+    while True:
+        port = 10_000 + secrets.randbelow(22_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
