@@ -14,8 +14,6 @@ from typing import Any
 
 import redis
 
-PASSWORD = "tests"
-
 
 class Workers:
     """Starts workers of `celery_app`, and ends each with all its processes."""

@@ -31,6 +31,10 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 # A shell that starts a job in the background has it ignore Ctrl-C, and so would every program that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+#: A bound on time has to be kept once in so many tries: what a busy machine adds differs each time, what the library adds
+#: does not.
+TRIES = range(5)
+
 _numbers = itertools.count()
 
 
@@ -65,6 +69,22 @@ def own_server() -> Iterator[RedisServer]:
     """A server that the test may kill."""
     server = RedisServer().start()
     yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[str]:
+    """The URL of a server that asks for a password, and the broker of `celery_app` in this process."""
+    import celery_app  # half a second, which most tests need not
+
+    password = "tests"
+    server = RedisServer("--requirepass", password).start()
+    url = f"redis://:{password}@127.0.0.1:{server.port}/0"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(celery_app.app.conf, "broker_url", url)
+        patch.setitem(celery_app.app.conf, "result_backend", url)
+        yield url
+    celery_app.app.close()
     server.stop()
 
 
@@ -117,17 +137,20 @@ async def aio_other(url: str) -> AsyncIterator[aio.Client]:
 Python = Callable[..., "subprocess.Popen[str]"]
 
 
-def breaks_within_100_ms(process: subprocess.Popen[str]) -> str:
-    """Interrupts a process that says `waiting`, then waits, and says when the interrupt reached it. What it still writes."""
-    assert process.stdout is not None
-    assert process.stdout.readline() == "waiting\n"
-    time.sleep(0.15)  # the subject is a wait that has begun, and nothing tells from outside that it has
-    sent = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    took = float(process.stdout.readline()) - sent
-    rest = ended(process)
-    assert took < 0.1
-    return rest
+def breaks_within_100_ms(python: Python, program: str, *arguments: str) -> str:
+    """Interrupts a program that says `waiting`, then waits, and says when the interrupt reached it. What it still writes."""
+    for _ in TRIES:
+        process = python(program, *arguments)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        time.sleep(0.15)  # the subject is a wait that has begun, and nothing tells from outside that it has
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        took = float(process.stdout.readline()) - sent
+        rest = ended(process)
+        if took < 0.1:
+            return rest
+    pytest.fail(f"the wait went on for {took} s")
 
 
 def assert_named_elsewhere(thing: object, kind: str, verb: str, here: str) -> None:

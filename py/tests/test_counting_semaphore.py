@@ -172,24 +172,21 @@ import sys, time, libdlock
 url, name = sys.argv[1:]
 with libdlock.connect(url) as client:
     slots = client.counting_semaphore(name)
-    assert slots.try_set_permits(1)
-    print("waiting", flush=True)
+    assert slots.try_set_permits(1) or slots.inspect().available == 1
     try:
+        print("waiting", flush=True)
         slots.acquire(2)
     except KeyboardInterrupt:
         print(time.monotonic(), flush=True)
     assert (slots.inspect().available, client.stats().counting_semaphore.waiting) == (1, 0)
     assert slots.acquire(timeout=5)
+    slots.release()
 print("nothing left")
 """
 
 
-@pytest.mark.parametrize("backend", ["redis", "memory"])
-def test_ctrl_c_breaks_a_wait_within_100_ms(
-    server: RedisServer, python: Python, name: str, backend: str
-) -> None:
-    process = python(WAITING, server.url if backend == "redis" else "memory://x", name)
-    assert breaks_within_100_ms(process) == "nothing left\n"
+def test_ctrl_c_breaks_a_wait_within_100_ms(python: Python, url: str, name: str) -> None:
+    assert breaks_within_100_ms(python, WAITING, url, name) == "nothing left\n"
 
 
 # A timer interrupts an acquire at every point that it can hit. What the program was not told of stays with nobody.
@@ -216,8 +213,10 @@ with libdlock.connect(url) as client, libdlock.connect(url) as other:
     signal.signal(signal.SIGALRM, ring)
     end = time.monotonic() + seconds
     gap = 0
-    while time.monotonic() < end:
-        gap = gap % 1500 + 7
+    longest = 1500
+    # On a busy machine until both were seen, with longer gaps while few passes come to their end.
+    while time.monotonic() < end or min(rings, passes) <= 50 and time.monotonic() < end + 30:
+        gap = gap % int(longest) + longest // 200
         took = []
         try:
             armed = True
@@ -226,6 +225,8 @@ with libdlock.connect(url) as client, libdlock.connect(url) as other:
             armed = False
         except Ring:
             rings += 1
+            if passes < rings:
+                longest *= 1.02
         signal.setitimer(signal.ITIMER_REAL, 0)
         if took:
             passes += 1

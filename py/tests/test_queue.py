@@ -293,13 +293,13 @@ def test_ctrl_c_breaks_a_take_and_takes_nothing(
     program = """
 import sys, time, libdlock
 queue = libdlock.connect(sys.argv[1]).queue(sys.argv[2])
-print("waiting", flush=True)
 try:
+    print("waiting", flush=True)
     queue.take()
 except KeyboardInterrupt:
     print(time.monotonic(), flush=True)
 """
-    breaks_within_100_ms(python(program, url, name))
+    breaks_within_100_ms(python, program, url, name)
     client.queue(name).put("a")
     with comes(client.queue(name)) as delivery:
         assert delivery.attempt == 1

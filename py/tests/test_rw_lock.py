@@ -327,8 +327,8 @@ with libdlock.connect(url) as holder, libdlock.connect(url) as client:
         lock = client.rw_lock(name)
         of = getattr(lock, side)
         ways = {"acquire": of.acquire, "with": of.__enter__, "take": of.take}
-        print("waiting", flush=True)
         try:
+            print("waiting", flush=True)
             ways[way]()
         except KeyboardInterrupt:
             print(time.monotonic(), flush=True)
@@ -345,8 +345,7 @@ print("nothing left")
 def test_ctrl_c_breaks_a_wait_for_a_side(
     server: RedisServer, python: Python, name: str, way: str, side: str
 ) -> None:
-    process = python(WAITING, server.url, name, side, way)
-    assert breaks_within_100_ms(process) == "nothing left\n"
+    assert breaks_within_100_ms(python, WAITING, server.url, name, side, way) == "nothing left\n"
 
 
 HOLDING = """
