@@ -39,6 +39,10 @@ class Proxy:
         """From now on nothing passes, and nothing says so."""
         self._passing.clear()
 
+    def passes_again(self) -> None:
+        """The end of a black hole: what was lost in it stays lost."""
+        self._passing.set()
+
     def reset_at_next_replies(self, count: int) -> None:
         """The next `count` replies are dropped and their connections reset: the request has been carried out."""
         self._reset_at_reply = count

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import libdlock
+from conftest import TRIES
 from libdlock import aio
 from libdlock.aio._port import running_port
 from proxy import Proxy
@@ -31,12 +32,17 @@ async def free_at_last(client: aio.Client, name: str) -> None:
 
 async def test_a_waiting_task(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
     async with aio_client.lock(name):
-        waiting = asyncio.create_task(aio_other.lock(name).acquire())
-        done, _ = await asyncio.wait([waiting], timeout=0.1)
-        assert not done
-        began = time.monotonic()
-        await cancelled(waiting)
-        assert time.monotonic() - began < 0.05
+        for _ in TRIES:
+            waiting = asyncio.create_task(aio_other.lock(name).acquire())
+            done, _ = await asyncio.wait([waiting], timeout=0.1)
+            assert not done
+            began = time.monotonic()
+            await cancelled(waiting)
+            took = time.monotonic() - began
+            if took < 0.05:
+                break
+        else:
+            pytest.fail(f"the cancellation took {took} s")
     await free_at_last(aio_client, name)
 
 
@@ -49,7 +55,8 @@ async def test_a_timeout_is_a_cancellation(aio_client: aio.Client, aio_other: ai
 
 async def test_ten_thousand_at_once_between_request_and_reply(server: RedisServer, name: str) -> None:
     """Each gives up at a moment of its own, from before its request was sent until after its reply arrived."""
-    async with aio.connect(server.url) as client, aio.connect(server.url) as other:
+    # What is long enough for one may not be for 10,000 that are under way at once.
+    async with aio.connect(server.url, operation_timeout=60, lease=3600) as client:
         locks = [client.lock(f"{name}-{number}") for number in range(10_000)]
         tasks = [asyncio.create_task(take_and_free(lock)) for lock in locks]
         random.seed(14)
@@ -62,7 +69,7 @@ async def test_ten_thousand_at_once_between_request_and_reply(server: RedisServe
         assert {type(each) for each in ended} <= {asyncio.CancelledError, type(None)}
         # A late grant's release is on its way on this connection: what comes after it sees its effect.
         await client.close(release=True)
-        assert [lock.name for lock in locks if await other.lock(lock.name).locked()] == []
+        assert server.command("KEYS", f"{name}-*") == []  # a held lock is a key of its name
 
 
 async def take_and_free(lock: aio.Lock) -> None:
@@ -267,16 +274,19 @@ async def test_a_failure_in_the_turn_of_the_cancellation_is_logged(
 async def test_a_release_that_fails_unattended_is_logged(
     proxy: Proxy, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with aio.connect(proxy.url, operation_timeout=0.3, response_timeout=0.1) as client:
-        lock = client.lock(name, lease=5)
+    async with aio.connect(proxy.url, operation_timeout=1, response_timeout=0.5) as client:
+        lock = client.lock(name, lease=60)
+        acquired = asyncio.Event()
 
         async def release_into_nothing() -> None:
             await lock.acquire()
             proxy.black_hole()
+            acquired.set()
             await lock.release()
 
         task = asyncio.create_task(release_into_nothing())
-        await asyncio.wait([task], timeout=0.1)
+        await acquired.wait()
+        await asyncio.sleep(0)  # it has asked for the release
         await cancelled(task)
         while "its caller was cancelled" not in caplog.text:
             await asyncio.sleep(0.01)  # what is awaited has no event: a line in a log
@@ -307,14 +317,19 @@ async def test_a_cancelled_connect_leaves_no_connection(own_server: RedisServer)
 
 async def test_close_with_1_000_waiting(url: str, aio_client: aio.Client, name: str) -> None:
     """All of them end with the client."""
-    mine = await aio.connect(url)
     async with aio_client.lock(name):
-        waiting = [asyncio.create_task(mine.lock(name).acquire()) for _ in range(1000)]
-        done, _ = await asyncio.wait(waiting, timeout=0.2)
-        assert not done
-        began = time.monotonic()
-        await mine.close()
-        ended = await asyncio.gather(*waiting, return_exceptions=True)
-        # 100 ms is meant; 1,000 tasks of one loop take their turns on a machine that runs all the other tests too.
-        assert time.monotonic() - began < 2
-    assert {type(each) for each in ended} == {libdlock.Closed}
+        for _ in TRIES:
+            mine = await aio.connect(url)
+            waiting = [asyncio.create_task(mine.lock(name).acquire()) for _ in range(1000)]
+            done, _ = await asyncio.wait(waiting, timeout=0.2)
+            assert not done
+            began = time.monotonic()
+            await mine.close()
+            ended = await asyncio.gather(*waiting, return_exceptions=True)
+            took = time.monotonic() - began
+            assert {type(each) for each in ended} == {libdlock.Closed}
+            # 100 ms is meant; 1,000 tasks of one loop take their turns on a machine that runs all the other tests too.
+            if took < 2:
+                break
+        else:
+            pytest.fail(f"the end took {took} s")

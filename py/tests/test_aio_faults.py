@@ -10,7 +10,7 @@ import time
 import pytest
 
 import libdlock
-from conftest import LOOPS, Python
+from conftest import LOOPS, TRIES, Python
 from libdlock import aio
 from proxy import Proxy
 from redis_server import RedisServer
@@ -40,17 +40,26 @@ async def main():
 async def test_a_killed_holder_s_lock_comes_free_with_its_lease(
     server: RedisServer, python: Python, name: str, loop: str
 ) -> None:
-    holder = python(HOLDER, loop, server.url, name, "1")
-    assert holder.stdout is not None
-    token = int(holder.stdout.readline())
-    async with aio.connect(server.url, poll_interval=0.2) as client:
-        holder.send_signal(signal.SIGKILL)
-        began = time.monotonic()
-        async with client.lock(name, wait=10) as held:
-            waited = time.monotonic() - began
-            assert held.token > token
-    # Not before the key expires (2/3 of the lease at least were left), and not later than lease + poll + slack.
-    assert 0.5 < waited < 1 + 0.2 + 0.5
+    for _ in TRIES:
+        holder = python(HOLDER, loop, server.url, name, "1")
+        assert holder.stdout is not None
+        token = int(holder.stdout.readline())
+        holder.kill()
+        holder.wait()
+        async with aio.connect(server.url, poll_interval=0.2) as client:
+            began = time.monotonic()
+            ttl = server.command("PTTL", name)
+            assert isinstance(ttl, int)
+            left = ttl / 1000
+            async with client.lock(name, wait=10) as held:
+                waited = time.monotonic() - began
+                assert held.token > token
+        # Not before the key expires, and not later than a poll and slack after that.
+        assert waited > left - 0.01
+        if left > 0 and waited < left + 0.2 + 0.5:
+            break
+    else:
+        pytest.fail(f"it came free after {waited} s, when {left} s were left")
 
 
 @pytest.mark.parametrize("loop", LOOPS)
@@ -72,20 +81,27 @@ async def test_a_holder_stopped_past_its_lease_knows_it_at_once(
 
 
 async def test_a_black_hole_costs_a_timed_acquire_its_own_time_only(proxy: Proxy, name: str) -> None:
-    async with aio.connect(proxy.url, lease=1) as client:
-        lock = client.lock(name)
-        assert await lock.acquire()
-        held = lock.held
-        assert held is not None
-        proxy.black_hole()
-        began = time.monotonic()
-        with pytest.raises((libdlock.ConnectionFailed, libdlock.OutcomeUnknown, libdlock.AcquireTimeout)):
-            if not await client.lock(name + "-other").acquire(timeout=0.5):
-                raise libdlock.AcquireTimeout("not in time")
-        assert 0.45 <= time.monotonic() - began < 0.75
-        assert await held.lost.wait(3)
-        assert time.monotonic() - began < 1.0
-        assert held.lost.reason == "expired"
+    for _ in TRIES:
+        async with aio.connect(proxy.url, lease=1) as client:
+            lock = client.lock(name)
+            assert await lock.acquire()
+            held = lock.held
+            assert held is not None
+            began = time.monotonic()
+            proxy.black_hole()
+            with pytest.raises((libdlock.ConnectionFailed, libdlock.OutcomeUnknown, libdlock.AcquireTimeout)):
+                if not await client.lock(name + "-other").acquire(timeout=0.5):
+                    raise libdlock.AcquireTimeout("not in time")
+            refused = time.monotonic() - began
+            assert await held.lost.wait(3)
+            lost = time.monotonic() - began
+            assert held.lost.reason == "expired"
+        assert refused >= 0.45
+        if refused < 0.75 and lost < 1:
+            break
+        proxy.passes_again()
+    else:
+        pytest.fail(f"refused after {refused} s, lost after {lost} s")
 
 
 async def test_after_an_empty_restart_the_hold_is_lost_and_the_lock_free(

@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 
 import libdlock
+from conftest import TRIES
 from libdlock import aio
 from libdlock.aio._port import running_port
 
@@ -162,15 +163,22 @@ async def take_over(lock: aio.Lock, text: str) -> int:
 
 async def test_a_given_lease_runs_out(aio_client: aio.Client, aio_other: aio.Client, name: str) -> None:
     lock = aio_client.lock(name, lease=0.3)
-    assert await lock.acquire()
-    held = lock.held
-    assert held is not None
-    began = time.monotonic()
-    assert await held.lost.wait(0.01) is False
-    waiting = [asyncio.create_task(held.lost.wait()) for _ in range(3)]
-    assert await asyncio.gather(*waiting) == [True] * 3
-    assert time.monotonic() - began < 0.3
-    assert held.lost.reason == "expired"
+    for _ in TRIES:
+        assert await lock.acquire()
+        held = lock.held
+        assert held is not None
+        began = time.monotonic()
+        early = await held.lost.wait(0.01)
+        waiting = [asyncio.create_task(held.lost.wait()) for _ in range(3)]
+        assert await asyncio.gather(*waiting) == [True] * 3
+        took = time.monotonic() - began
+        assert held.lost.reason == "expired"
+        if not early and took < 0.3:
+            break
+        with pytest.raises(libdlock.DlockError):
+            await lock.release()
+    else:
+        pytest.fail(f"lost after {took} s, before 10 ms were over: {early}")
     async with aio_other.lock(name, wait=5) as taken:
         assert taken.token > held.token
         with pytest.raises(libdlock.DlockError):

@@ -247,14 +247,15 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
 
 PROGRAM = """
 import sys, time, libdlock
+grace = float(sys.argv[3])
 
 def handle(delivery):
     print("begun", delivery.id, flush=True)
-    time.sleep(0.3)
+    time.sleep(0.3 if grace > 1 else 20)
     print("done", delivery.id, flush=True)
 
 queue = libdlock.connect(sys.argv[1]).queue(sys.argv[2])
-print("finished", queue.consume(handle, grace=float(sys.argv[3])).run(), flush=True)
+print("finished", queue.consume(handle, grace=grace).run(), flush=True)
 """
 
 

@@ -26,7 +26,7 @@ def calls(server: RedisServer) -> int:
 def test_an_unclosed_client_warns_and_its_locks_run_out(
     own_server: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client = libdlock.connect(own_server.url, lease=0.6)
+    client = libdlock.connect(own_server.url, lease=1.5)
     lock = client.lock("k")
     assert lock.acquire()
     before = calls(own_server)

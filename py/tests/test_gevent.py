@@ -49,14 +49,15 @@ print(len(ticks))
 MAIN_WAITS = """
 # The main greenlet waits for what another greenlet of its thread holds: only a wait that lets others run ends.
 with libdlock.connect(url) as client:
-    lock, held = client.lock(name), Event()
+    lock, held, end = client.lock(name), Event(), Event()
     def hold():
         with lock:
             held.set()
-            gevent.sleep(0.1)
+            end.wait(10)
     gevent.spawn(hold)
     held.wait(10)
     assert lock.hold_count == 0 and not lock.acquire(blocking=False) and not lock.acquire(timeout=0.01)
+    end.set()
     assert lock.acquire(timeout=10)
     assert gevent.spawn(lambda: lock.acquire(blocking=False)).get() is False
     lock.release()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from typing import Any
@@ -150,12 +149,18 @@ def test_wrong_types() -> None:
 
 
 def test_borrowing_ahead_makes_a_burst_quicker() -> None:
-    ids = libdlock.Snowflake(4, 4, borrow_ahead=0.01)
-    began = time.monotonic()
-    made = ids.next_ids(4096 * 10)
-    assert made == sorted(set(made))
-    # Ten milliseconds' worth without waiting for them; half of that is slack for a busy machine.
-    assert time.monotonic() - began < 0.01 or os.getloadavg()[0] > 1
+    def burst(ahead: float) -> float:
+        """Seconds for the ids of ten milliseconds."""
+        ids = libdlock.Snowflake(4, 4, borrow_ahead=ahead)
+        began = time.monotonic()
+        made = ids.next_ids(4096 * 10)
+        took = time.monotonic() - began
+        assert made == sorted(set(made))
+        return took
+
+    # Eight milliseconds at least pass between the first id and the last, unless they are borrowed.
+    without = min(burst(0) for _ in range(3))
+    assert any(burst(0.01) < without / 2 for _ in range(20))
 
 
 def test_a_fork_ends_a_generator(python: Python) -> None:
@@ -181,13 +186,14 @@ print("done")
 
 
 def test_how_fast_they_are() -> None:
-    """A million a second one by one. CPU time, for a busy machine gives no more of the other."""
+    """A million a second one by one, where a look at the clock takes 50 ns: this machine may be slower, now or always."""
     ids, count = libdlock.Snowflake(5, 5), 200_000
     next_id = ids.next_id
     best = min(seconds(lambda: [next_id() for _ in range(count)]) for _ in range(5))
-    assert best / count < 1e-6
+    clock = min(seconds(lambda: [time.monotonic_ns() for _ in range(count)]) for _ in range(5))
+    assert best < clock * 20
     batch = min(seconds(lambda: ids.next_ids(count)) for _ in range(5))
-    assert batch / count < 1 / 4.09e6
+    assert batch < clock * 20 / 4.09
 
 
 def seconds(work: Any) -> float:
