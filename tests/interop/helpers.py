@@ -9,13 +9,16 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from private_redis import PROGRAM as PROGRAM
 from private_redis import PrivateRedis
 
-#: Long enough for whatever is bound to happen on a busy machine.
-SOON = 10.0
+#: Long enough for whatever is bound to happen on a busy machine, and too short for who was not woken and polls after 30 s.
+SOON = 20.0
+#: The same of a process that starts.
+STARTED = 60.0
 
 
 def eventually(what: str, holds: Callable[[], bool], bound: float = SOON) -> None:
@@ -55,8 +58,10 @@ class Worker:
     def __init__(self, command: list[str]) -> None:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        #: How many requests have no answer yet, where each has one.
+        self.unanswered = 1
         threading.Thread(target=self._read, daemon=True).start()
-        assert self.answer() == ["ready"]
+        assert self.answer(STARTED) == ["ready"]
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -66,6 +71,7 @@ class Worker:
 
     def tell(self, request: str) -> None:
         assert self._process.stdin is not None
+        self.unanswered += 1
         self._process.stdin.write(request + "\n")
 
     def answer(self, bound: float = SOON) -> list[str]:
@@ -74,6 +80,7 @@ class Worker:
             words = self._lines.get(timeout=bound).split()
         except queue.Empty:
             raise AssertionError(f"the worker said nothing within {bound} s") from None
+        self.unanswered -= 1
         assert not words[0].startswith("failed"), " ".join(words)
         return words
 
@@ -95,11 +102,14 @@ class Workers:
 
     #: Half a minute between polls: whoever is woken sooner was told.
     OPTIONS = "poll_interval=30s&lease=60s"
+    #: All that there are. After a test that failed they are ended: an answer that came too late would be taken for the next one.
+    there: ClassVar[list[Workers]] = []
 
     def __init__(self, url: str, command: Callable[[str], list[str]]) -> None:
         self._url = url
         self._command = command
         self._workers: dict[tuple[str, str], Worker] = {}
+        self.there.append(self)
 
     def worker(self, language: str, role: str) -> Worker:
         """The process of a language that has this role; another role is another process."""
@@ -109,8 +119,10 @@ class Workers:
         return self._workers[key]
 
     def end(self) -> None:
+        """Ends the processes. Those that are asked for later are new ones."""
         for worker in self._workers.values():
             worker.kill()
+        self._workers.clear()
 
 
 class Fleet(Workers):

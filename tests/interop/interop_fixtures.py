@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import functools
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 import workers
-from helpers import PROGRAM, Fleet, Server, Start, Worker
+from helpers import PROGRAM, Fleet, Server, Start, Worker, Workers
 
 
 def pytest_report_header() -> str:
     """Which server the tests run on."""
     told = subprocess.run([PROGRAM, "--version"], check=True, capture_output=True, text=True).stdout
     return f"server: {' '.join(told.split()[:3])} ({PROGRAM})"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """After a failure the next test gets other processes."""
+    report = yield
+    if report.failed:
+        for workers in Workers.there:
+            workers.end()
+    return report
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import pytest
+from contention import CROWD, check_woken
 from helpers import Server, Start, Worker
 from workers import LANGUAGES
 
@@ -29,7 +30,7 @@ class Hold(NamedTuple):
 
 
 def holds_of(language: str, worker: Worker) -> Iterator[Hold]:
-    while (answer := worker.answer(bound=120)) != ["done"]:
+    while (answer := worker.answer(CROWD)) != ["done"]:
         kind, token, begin, end, asked = answer
         assert kind == "hold", answer
         yield Hold(int(begin), int(end), int(asked), language, int(token))
@@ -42,6 +43,7 @@ def contend(server: Server, start: Start, options: str, rounds: int, callers: in
         worker.tell(f"crowd orders {rounds} {callers}")
     holds = sorted(hold for language, worker in crowd.items() for hold in holds_of(language, worker))
     assert len(holds) == len(LANGUAGES) * rounds * callers
+    check_woken(hold.begin - hold.asked for hold in holds)
     for first, second in pairwise(holds):
         assert first.end <= second.begin, f"two holders at once: {first} {second}"
         assert first.token < second.token, "fencing tokens increase in the order of grants"

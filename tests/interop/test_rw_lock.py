@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 from at_once import most_at_once
+from contention import CROWD, check_woken
 from helpers import Fleet, Server, Start, Worker, eventually
 from languages import has
 from wire import Wire
@@ -163,7 +164,6 @@ def test_callers_of_all_processes_never_share_with_a_writer(fleet: Fleet) -> Non
     workers = [fleet.worker(language, role) for language in USING for role in ("holder", "waiter")]
     for worker in workers:
         worker.tell(f"mix crowd {rounds} {sides}")
-    # A wake-up that is lost costs a poll of 30 s: the bound of an answer sees it.
     turns = sorted(turn for worker in workers for turn in turns_of(worker))
     callers = len(workers) * len(sides.split(","))
     assert len(turns) == rounds * callers
@@ -189,11 +189,13 @@ def phases(turns: list[Turn]) -> list[list[Turn]]:
 
 
 def turns_of(worker: Worker) -> list[Turn]:
-    turns = []
-    while (answer := worker.answer(bound=20)) != ["done"]:
-        kind, side, begin, end, _, token = answer
+    turns, waits = [], []
+    while (answer := worker.answer(CROWD)) != ["done"]:
+        kind, side, begin, end, asked, token = answer
         assert kind == "turn", answer
         turns.append(Turn(int(begin), int(end), side, int(token)))
+        waits.append(int(begin) - int(asked))
+    check_woken(waits)
     return turns
 
 

@@ -1,4 +1,4 @@
-"""A runner in every language."""
+"""A runner in every language. Run by itself, this builds them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,20 @@ class Runners:
         """That process is no more; whoever asks for it again gets another."""
         self._running.pop((language, store, role)).kill()
 
+    def forget(self, language: str, store: str, role: str) -> None:
+        """It is as new. One that owes an answer, which would be taken for the next one, is replaced."""
+        worker = self._running[language, store, role]
+        if worker.unanswered:
+            self.kill(language, store, role)
+        else:
+            assert worker.ask("forget") == ["ok"]
+
     def end(self) -> None:
         """No process is left."""
         for worker in self._running.values():
             worker.kill()
+
+
+if __name__ == "__main__":
+    RUNNERS.build()
+    rust()

@@ -88,8 +88,8 @@ def carry_out(
                 ask(step, run, workers[step.by])
     finally:
         more.quorum.start_again()
-        for worker in workers.values():
-            assert worker.ask("forget") == ["ok"]
+        for role in workers:
+            running.forget(languages[role], store, role)
         for option in {step.do.split()[1].split("=")[0] for step in scenario.steps if step.verb == "configure"}:
             server.command("CONFIG", "SET", option, "0")
 
