@@ -9,8 +9,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 scripts/packages.sh
+export DLOCK_PACKAGED=1
+python=$PWD/build/venv/bin/python
+for programs in tests/interop/workers.py tests/scenarios/runners.py; do
+    PYTHONPATH=scripts:tests/interop "$python" $programs
+done
 echo "--- built"
-tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
+# Several at a time, as most of them wait; those that measure how soon somebody is woken fewer. What shares a server and a process of
+# each language stays together.
+declare -A beside=([tests/interop]="-n 2 --dist loadfile" [tests/scenarios]="-n 4 --dist loadgroup")
+# shellcheck disable=SC2086 # words
+tests() { "$python" -m pytest -p no:cacheprovider ${beside[${1%%[/:]test_*}]} "$@"; }
 
 if [ "${1:-}" = long ]; then
     repeats=${REPEATS:-20}

@@ -6,10 +6,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
 venv=$PWD/build/venv
-if [ ! -x "$venv/bin/maturin" ] || [ ! -x "$venv/bin/pytest" ]; then
+if [ ! -x "$venv/bin/maturin" ] || ! "$venv/bin/python" -c 'import pytest, xdist' 2>/dev/null; then
     rm -rf "$venv"
     "${PYTHON:-python3}" -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check $(grep -E '^(maturin|pytest)=' py/requirements-dev.txt)
+    "$venv/bin/pip" install --quiet --disable-pip-version-check $(grep -E '^(maturin|pytest|pytest-xdist)=' py/requirements-dev.txt)
 fi
 command=py/libdlock._native.data/scripts/dlock
 if [ -n "${WITHOUT_COMMAND:-}" ]; then rm -f "$command"; else scripts/command.sh "$command"; fi

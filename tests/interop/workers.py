@@ -1,4 +1,4 @@
-"""A worker in every language. All speak the lines that worker.py describes."""
+"""A worker in every language. All speak the lines that worker.py describes. Run by itself, this builds them."""
 
 from __future__ import annotations
 
@@ -13,3 +13,6 @@ Command = Callable[[str], list[str]]
 WORKERS = Programs(Path(__file__).resolve().parent, "worker")
 LANGUAGES = list(WORKERS.how)
 command = WORKERS.command
+
+if __name__ == "__main__":
+    WORKERS.build()

@@ -1,4 +1,7 @@
-"""Uses the helpers of the tests between languages. One server, and runners that stay for the whole run."""
+"""Uses the helpers of the tests between languages. One server, and runners that stay for the whole run.
+
+With pytest-xdist each process has its own; the scenarios of one language stay in one of them, so that no runner starts twice.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "interop"))
 from helpers import Server
 from more_servers import MoreServers
 from runners import Runners
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        language = item.callspec.params["language"] if item.originalname == "test_scenario" else "several languages"
+        item.add_marker(pytest.mark.xdist_group(language))
 
 
 @pytest.fixture(scope="session")
