@@ -31,8 +31,7 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 # A shell that starts a job in the background has it ignore Ctrl-C, and so would every program that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-#: A bound on time has to be kept once in so many tries: what a busy machine adds differs each time, what the library adds
-#: does not.
+#: A bound on time has to be kept in one of these: a busy machine adds to some of them, the library would add to each.
 TRIES = range(5)
 
 _numbers = itertools.count()

@@ -169,13 +169,13 @@ async def test_a_connection_is_entered_once() -> None:
 
 
 async def test_release_twice_and_by_another_and_after_a_loss(aio_client: aio.Client, name: str) -> None:
-    lock = aio_client.lock(name, lease=0.1)
     with pytest.raises(libdlock.NotHeld):
-        await lock.release()
-    async with lock as held:
+        await aio_client.lock(name).release()
+    async with aio_client.lock(name, lease=20) as held:
         await held.extend(10)
     with pytest.raises(libdlock.NotHeld):
         await held.release()
+    lock = aio_client.lock(name, lease=0.1)
     await lock.acquire()
     held_again = lock.held
     assert held_again is not None

@@ -22,7 +22,7 @@ warnings.simplefilter("ignore", DeprecationWarning)
 def in_child(function):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(20)
+        signal.alarm(50)
         code = 1
         try:
             function()

@@ -30,7 +30,7 @@ async def test_those_who_wait_are_served_in_the_order_in_which_they_came(
         waiting.append(asyncio.create_task(wait(number)))
         await asyncio.sleep(0)
     await asyncio.gather(*waiting)
-    # Each is told at a time of its own, 100 ms after the one before: a loop that is late by more may hear of two at once.
+    # Grants are 100 ms apart: a loop that is late by more hears of two at once, in any order.
     assert order == list(range(6))
     assert time.monotonic() - began < 3
 

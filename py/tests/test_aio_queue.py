@@ -228,7 +228,8 @@ async def test_what_is_not_done_within_the_grace_goes_back(aio_client: aio.Clien
 async def test_a_handler_whose_delivery_is_lost_is_cancelled(
     aio_client: aio.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    queue, ended, attempts = aio_client.queue(name, lease=0.15), asyncio.Event(), []
+    # Long enough for the first delivery to reach the handler.
+    queue, ended, attempts = aio_client.queue(name, lease=1), asyncio.Event(), []
 
     async def handle(delivery: aio.Delivery) -> None:
         attempts.append(delivery.attempt)

@@ -99,7 +99,7 @@ async def test_a_cancelled_acquire_loses_no_permit(url: str, name: str) -> None:
                     await client.counting_semaphore(name).release()
                 except asyncio.CancelledError:
                     pass
-                # What was granted is given back before the end, for which a close without this takes 50 ms at most.
+                # Waits until the grant is given back; a close without `release` waits 50 ms at most.
                 await client.close(release=True)
             assert await other.counting_semaphore(name).acquire(timeout=10), f"lost after {turns} turns"
             await other.counting_semaphore(name).release()

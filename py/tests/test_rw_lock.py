@@ -377,7 +377,7 @@ with libdlock.connect(url) as client:
     with lock.read as held, lock.read.take() as taken:
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)
+            signal.alarm(50)
             read, write = lock.read, lock.write
             calls = read.acquire, read.release, read.take, write.acquire, write.downgrade, lock.inspect
             for call in (*calls, taken.release, taken.downgrade, held.release):

@@ -265,7 +265,7 @@ with libdlock.connect(url) as client:
     with semaphore as held, semaphore.take() as taken:
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)
+            signal.alarm(50)
             code = 1
             calls = semaphore.acquire, semaphore.release, semaphore.take, semaphore.inspect
             for call in (*calls, taken.release, held.release):
