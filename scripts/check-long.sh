@@ -13,7 +13,7 @@ source scripts/groups.sh
 
 # A minute and more each, of what the normal run does in small: failovers and moves one by one, tens of thousands of locks, the
 # largest spaces of the models, and sequences of the model tests that differ from the normal ones by their seed.
-skipped="fifty_ quorum_ larger:: ten_thousand a_minute_of_moves processes_that_wait_for_more_than_a_minute
+skipped="fifty_ long::quorum_ larger:: ten_thousand a_minute_of_moves processes_that_wait_for_more_than_a_minute
     the_scripts_do_what_the_specification_does_for_long"
 rare=$([ "${REPEATS:-20}" != 1 ] || printf -- '--skip %s ' $skipped)
 declare -A command=(

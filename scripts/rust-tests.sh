@@ -2,6 +2,7 @@
 # The Rust tests, and how long each took: rust-tests.sh ARGUMENTS... for the test programs
 set -uo pipefail
 cd "$(dirname "$0")/.."
+source scripts/test-threads.sh
 cargo test --quiet --no-run || exit
 echo "--- built"
 # A test program says how long its tests took only when it takes itself for one of a nightly compiler.

@@ -7,6 +7,7 @@
 # TEST: the names of single tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/test-threads.sh
 how=
 case ${1:-} in brief | long)
     how=$1
@@ -15,24 +16,24 @@ case ${1:-} in brief | long)
 esac
 
 # Chosen by their names and not by `-p`, which would build what they depend on once more, with other features.
-files() { for file in "$@"; do echo --test "$(basename "$file" .rs)"; done; }
+tests=(--test={core,cli,bridge,kit,fault}-tests)
 run() { cargo test --quiet --no-fail-fast "$@"; }
 status=0
 if [ "$how" = brief ]; then
     export MODEL_SEQUENCES=40
-    tests=$(files clock server server_errors no_room_no_right rights_of_each_command server_refuses scripts_flushed foreign_keys \
-        data_lost server_switch jobs job_input job_rights)
     if [ $# -gt 0 ]; then
-        run --lib $tests -- "$@"
+        run --lib "${tests[@]}" -- "$@"
         exit
     fi
     run --lib -- model_test all::tests::model backend::redis || status=$?
-    run $tests || status=$?
+    run --test kit-tests -- clock:: server:: || status=$?
+    run --test core-tests -- server_errors:: || status=$?
+    run --test fault-tests -- no_room_no_right:: rights_of_each_command:: server_refuses:: scripts_flushed:: foreign_keys:: \
+        data_lost:: server_switch:: jobs:: job_input:: job_rights:: || status=$?
 else
-    tests=$(files {core,cli,bridge,tests/kit,tests/faults}/tests/*.rs)
     more=()
     [ "$how" != long ] || more+=(--include-ignored)
     [ "$how" != long ] || [ "${REPEATS:-20}" != 1 ] || more+=(--skip the_scripts_do_what_the_specification_does_for_long)
-    run --lib --bins $tests -- "${more[@]}" "$@" || status=$?
+    run --lib --bins "${tests[@]}" --test shuttle -- "${more[@]}" "$@" || status=$?
 fi
 exit $status

@@ -1,12 +1,13 @@
 //! A forked child: old handles say so, new ones work, and nothing hangs on what the parent's threads held.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
+//! In a process to itself: a fork takes only the calling thread along.
 
 use libdlock::ErrorKind;
 use libdlock_bridge::{HandleKind, Outcome, What, enter, ops};
 
 #[test]
 fn a_child_gets_a_state_of_its_own_and_its_parent_keeps_working() {
+    libdlock_testkit::own_process!();
     let parent = enter().unwrap();
     let port = parent.port_new().unwrap();
     let given = ops::SnowflakeArgs { datacenter: 1, worker: 1, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };

@@ -1,4 +1,4 @@
-//! The option `runtime_threads`: in a process of its own, because the first client of a process decides.
+//! The option `runtime_threads`: in a process to itself, because the first client of a process decides.
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ fn workers() -> usize {
 
 #[test]
 fn the_first_client_decides_how_many_threads_there_are() {
+    libdlock_testkit::own_process!();
     let state = enter().unwrap();
     let open = |threads: &str| {
         let options = vec![("runtime_threads".to_owned(), threads.to_owned())];

@@ -1,11 +1,9 @@
 //! `dlock doctor` finds what is wrong with a server, one thing at a time, and says what to do.
 
-mod common;
-
 use std::process::Command;
 use std::time::Duration;
 
-use common::{Ended, PATIENCE, at, dlock, start};
+use crate::common::{Ended, PATIENCE, at, dlock, start};
 use libdlock::survey::{CONNECTION_RULES, Kind};
 use libdlock_testkit::server::Options;
 use libdlock_testkit::{Proxy, Replicated, Server, Side, eventually};
@@ -126,7 +124,7 @@ fn replicas_that_are_reached_lag_or_are_not_waited_for() {
     let group = Replicated::with(1, well());
     finds(at(&group.primary, &["doctor"]), "replicas", &["1, and grants do not wait", "replicas=1"]);
     finds_nothing(at(&group.primary, &["doctor", "-o", "replicas=1"]));
-    finds_nothing(at_url(&format!("{}&replicas=1", common::patient(&group.primary))));
+    finds_nothing(at_url(&format!("{}&replicas=1", crate::common::patient(&group.primary))));
     finds(at(&group.primary, &["doctor", "-o", "replicas=0"]), "replicas", &["1, and grants do not wait"]);
     let found = complaints(at(&group.replicas[0].server, &["doctor"]));
     assert!(found.iter().any(|(_, what)| what.contains("replica")), "{found:?}");

@@ -1,16 +1,12 @@
 //! docs/cli.md says what the commands do: every option, and every field of the JSON that they print.
 
-mod common;
-#[path = "common/served.rs"]
-mod served;
-
 use std::collections::BTreeSet;
 
-use common::{Ended, at, dlock, expect, patient, start};
+use crate::common::served::Served;
+use crate::common::{Ended, at, dlock, expect, patient, start};
 use libdlock_testkit::Server;
 use libdlock_testkit::temp::TempDir;
 use serde_json::Value;
-use served::Served;
 
 const PAGE: &str = include_str!("../../docs/cli.md");
 
@@ -92,7 +88,9 @@ fn every_field_of_json_is_documented() {
 
     let once = printed(&["top", "--once"], 0);
     let served = Served::start(at(&server, &["serve", "--allow-force"]));
-    libdlock_testkit::eventually(common::PATIENCE, "it has read all", || served.json("/api/state")["complete"] == true);
+    libdlock_testkit::eventually(crate::common::PATIENCE, "it has read all", || {
+        served.json("/api/state")["complete"] == true
+    });
     let state = served.json("/api/state?filter=a&kind=lock");
     assert_eq!(fields(&state), documented("`/api/state`"));
     assert_eq!(fields(&once), fields(&state));

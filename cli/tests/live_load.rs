@@ -1,17 +1,13 @@
 //! What the live view costs a server with ten thousand locks, of which a thousand change hands each second.
 
-mod common;
-#[path = "common/served.rs"]
-mod served;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::at;
+use crate::common::at;
+use crate::common::served::Served;
 use libdlock_testkit::{Server, eventually};
-use served::Served;
 
 const LOCKS: usize = 10_000;
 const CHANGES: usize = 1_000;

@@ -1,8 +1,6 @@
 //! `dlock ls`, `inspect` and `release`: what the server has is what they show.
 
-mod common;
-
-use common::{Ended, PATIENCE, at, expect, run, start};
+use crate::common::{Ended, PATIENCE, at, expect, run, start};
 use libdlock_testkit::{Cluster, Server, eventually};
 use serde_json::Value;
 
@@ -148,7 +146,7 @@ fn every_node_of_a_cluster_is_looked_at() {
         server.cmd(&["ACL", "SETUSER", "default", "+scan"]);
     }
     let command = |args: &[&str]| {
-        let mut command = common::dlock(args);
+        let mut command = crate::common::dlock(args);
         command.env("DLOCK_URL", format!("{}?response_timeout=10s&connect_timeout=30s", cluster.url()));
         start(command).ended()
     };

@@ -1,16 +1,10 @@
 //! The page of `dlock serve` in a real browser.
 
-#[path = "common/browser.rs"]
-mod browser;
-mod common;
-#[path = "common/served.rs"]
-mod served;
-
-use browser::Browser;
-use common::{at, expect, start};
+use crate::common::browser::Browser;
+use crate::common::served::Served;
+use crate::common::{at, expect, start};
 use libdlock_testkit::Server;
 use serde_json::json;
-use served::Served;
 
 /// Names that would run in a page that is put together from text.
 const MARKUP: [&str; 4] = [

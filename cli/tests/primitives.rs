@@ -1,10 +1,8 @@
 //! `dlock limit`, `id`, `queue` and `acl`.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{Ended, at, dlock, expect, start};
+use crate::common::{Ended, at, dlock, expect, start};
 use libdlock_testkit::Server;
 use serde_json::Value;
 

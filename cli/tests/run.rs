@@ -1,11 +1,9 @@
 //! `dlock run`: what the command is told, how it ends, and that none runs without the lock.
 
-mod common;
-
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, at, dlock, expect, is_alive, kill, patient, run, start};
+use crate::common::{PATIENCE, at, dlock, expect, is_alive, kill, patient, run, start};
 use libdlock_testkit::temp::TempDir;
 use libdlock_testkit::{Server, eventually};
 

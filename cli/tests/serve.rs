@@ -1,19 +1,15 @@
 //! `dlock serve` over HTTP: what it answers to programs, to other origins and to nonsense, and how it begins and ends.
 
-mod common;
-#[path = "common/served.rs"]
-mod served;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, at, dlock, expect, start};
+use crate::common::served::{Answer, Served};
+use crate::common::{PATIENCE, at, dlock, expect, start};
 use libdlock_testkit::{Cluster, Server, eventually};
 use prometheus_parse::{Scrape, Value as Metric};
 use serde_json::{Value, json};
-use served::{Answer, Served};
 
 fn server() -> Server {
     Server::options().rights(vec!["+scan".to_owned()]).start()

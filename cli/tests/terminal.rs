@@ -1,14 +1,10 @@
 //! `dlock` at a terminal: questions, keys that send signals, narrow screens, colour.
 
-mod common;
-#[path = "common/terminal.rs"]
-mod terminal;
-
 use std::process::Command;
 
-use common::{at, dlock, expect, patient, start};
+use crate::common::terminal::AtTerminal;
+use crate::common::{at, dlock, expect, patient, start};
 use libdlock_testkit::Server;
-use terminal::AtTerminal;
 
 #[test]
 fn a_release_at_a_terminal_is_asked_for() {

@@ -1,13 +1,11 @@
 //! `dlock top` in a real terminal, that of tmux.
 
-mod common;
-
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, dlock, expect, kill, patient, start};
+use crate::common::{PATIENCE, dlock, expect, kill, patient, start};
 use libdlock_testkit::Server;
 use serde_json::Value;
 

@@ -1,12 +1,10 @@
 //! What people get wrong, and places that give nothing back: every command says what is wrong, and none panics.
 
-mod common;
-
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{at, dlock, expect, start};
+use crate::common::{at, dlock, expect, start};
 use libdlock_testkit::temp::TempDir;
 use libdlock_testkit::{Scripted, Server};
 use serde_json::Value;

@@ -1,16 +1,13 @@
 //! What a client warns of when it reaches a server, or opens the first object of a kind: before a call fails for it.
 
-#[path = "common/rules.rs"]
-mod rules;
-
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
+use crate::common::rules::documented;
 use libdlock::event::Level;
 use libdlock::{Client, Config, ErrorKind, Rate};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
-use rules::documented;
 
 const SOON: Duration = Duration::from_secs(10);
 

@@ -1,15 +1,12 @@
-//! Very many locks of one process on a cluster, beside as many on one server. In a file of its own, because it looks at the CPU
-//! time of its process.
-
-#[path = "common/held.rs"]
-mod held;
+//! Very many locks of one process on a cluster, beside as many on one server. In a process to itself: it looks at the
+//! CPU time of that.
 
 use std::time::Duration;
 
 use libdlock::Client;
 use libdlock_testkit::{Cluster, Server};
 
-use self::held::{acquire_all, cpu_time};
+use crate::common::held::{acquire_all, cpu_time};
 
 const LOCKS: usize = 10_000;
 const LEASE: Duration = Duration::from_secs(10);
@@ -41,6 +38,7 @@ async fn keep(url: &str, servers: &[Server]) -> (Duration, Duration) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "long: 10,000 locks through two leases, twice"]
 async fn ten_thousand_locks_over_all_slots_are_renewed_in_time() {
+    libdlock_testkit::own_process!();
     let (server, cluster) = (Server::start(), Cluster::start());
     let (alone, one) = keep(&server.url(), std::slice::from_ref(&server)).await;
     let (spread, nodes) = keep(&cluster.url(), &cluster.nodes).await;

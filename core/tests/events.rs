@@ -40,6 +40,8 @@ impl Subscriber for Fields {
 
 #[test]
 fn an_event_about_a_hold_carries_its_token_and_owner() {
+    // The subscriber is the whole process's.
+    libdlock_testkit::own_process!();
     let fields = Fields::default();
     tracing::subscriber::set_global_default(fields.clone()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

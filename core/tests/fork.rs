@@ -1,6 +1,6 @@
 //! A forked child has no part in its parent's client: both would hold with one owner and one token.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
+//! In a process to itself: a fork takes only the calling thread along.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -16,6 +16,7 @@ const CHILD_SECONDS: u32 = 20;
 
 #[test]
 fn a_forked_child_is_refused_with_an_open_client_of_its_parent() {
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let client = runtime.block_on(Client::connect(&server.url())).unwrap();

@@ -1,6 +1,6 @@
 //! A forked child gives no permit of its parent's back, and leaves no place of its parent's in a queue.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
+//! In a process to itself: a fork takes only the calling thread along.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -19,6 +19,7 @@ type Acquiring<'a> = Pin<Box<dyn Future<Output = Result<()>> + 'a>>;
 
 #[test]
 fn a_forked_child_has_no_part_in_permits_that_are_on_their_way() {
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let client = runtime.block_on(Client::connect(&server.url())).unwrap();

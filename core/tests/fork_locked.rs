@@ -1,6 +1,6 @@
 //! A process may fork while another of its threads has one of the client's mutexes locked: nothing in the child waits for it.
 //!
-//! One test in a process of its own: its threads keep the mutexes busy, and a fork takes only the calling thread along.
+//! In a process to itself: its threads keep the mutexes busy, and a fork takes only the calling thread along.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -21,6 +21,7 @@ const FORKS: usize = 30;
 
 #[test]
 fn a_forked_child_waits_for_no_mutex_of_its_parent() {
+    libdlock_testkit::own_process!();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let client = runtime.block_on(Client::connect("memory://")).unwrap();
     let limiter = client.rate_limiter("api", rate()).unwrap();

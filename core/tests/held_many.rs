@@ -1,14 +1,12 @@
-//! One process that holds very many locks. In a file of its own, because it looks at the memory and the threads of its process.
-
-#[path = "common/held.rs"]
-mod held;
+//! One process that holds very many locks. In a process to itself: it looks at the memory and the threads
+//! of that.
 
 use std::time::{Duration, Instant};
 
 use libdlock::Client;
 use libdlock_testkit::Server;
 
-use self::held::{acquire_all, cpu_time};
+use crate::common::held::{acquire_all, cpu_time};
 
 const LOCKS: usize = 100_000;
 /// Of `Renew`: a script renews as many.
@@ -34,10 +32,11 @@ fn scripts(server: &Server) -> usize {
     calls("cmdstat_evalsha") + calls("cmdstat_eval")
 }
 
-/// `HELD_LEASE_MS=30000 cargo test --release -p libdlock --test held_many -- --ignored --nocapture` for the default lease.
+/// `HELD_LEASE_MS=30000 cargo test --release -p libdlock --test core-tests -- held_many --ignored --nocapture` for the default lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "long: 100,000 locks through two renewal intervals"]
 async fn a_hundred_thousand_holds_cost_little_and_none_is_lost() {
+    libdlock_testkit::own_process!();
     let lease_ms = std::env::var("HELD_LEASE_MS").map_or(10_000, |given| given.parse().unwrap());
     let interval = Duration::from_millis(lease_ms) / 3;
     let server = Server::start();

@@ -11,7 +11,7 @@ use libdlock_testkit::temp::TempDir;
 
 /// Set for the process on the steered clock, which is this program once more.
 const ROLE: &str = "LIBDLOCK_TEST_MAKES_IDS";
-const NAME: &str = "a_process_follows_its_wall_clock_and_never_steps_back";
+const NAME: &str = "id_clock::a_process_follows_its_wall_clock_and_never_steps_back";
 const HOUR_US: i64 = 3_600_000_000;
 
 #[test]

@@ -1,12 +1,13 @@
 //! A forked child never goes on with its parent's generators: it would make the same ids.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
+//! In a process to itself: a fork takes only the calling thread along.
 
 use libdlock::ErrorKind;
 use libdlock::id::Snowflake;
 
 #[test]
 fn a_child_has_no_part_in_its_parents_generators() {
+    libdlock_testkit::own_process!();
     let parents = Snowflake::new(4, 2).unwrap();
     let before = parents.next_id().unwrap();
     // SAFETY: the child runs only this test's code on its one thread and leaves by `_exit`. The allocator is usable in it:

@@ -1,10 +1,8 @@
 //! What a rate limiter does, seen from outside, on `memory://` with a clock that the test moves.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{client, settle};
+use crate::common::{client, settle};
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, ErrorKind, ManualClock, Rate, RateLimiter, Wait};
 use tokio::sync::mpsc;

@@ -1,10 +1,8 @@
 //! Many keys of one rate limiter: a bucket for each, one by one and in batches.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{client, settle};
+use crate::common::{client, settle};
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
 use libdlock_testkit::{Cluster, Proxy, Server, Side};

@@ -1,10 +1,8 @@
 //! What a limiter does that fetches tokens ahead, seen from outside, on `memory://` with a clock that the test moves.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{client, settle};
+use crate::common::{client, settle};
 use libdlock::limit::LimiterOptions;
 use libdlock::{Client, ErrorKind, Rate, RateLimiter, Wait};
 

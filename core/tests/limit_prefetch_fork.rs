@@ -1,6 +1,6 @@
 //! A forked child has no part in what its parent has fetched ahead: both would use the same tokens.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
+//! In a process to itself: a fork takes only the calling thread along.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use libdlock::{Client, ErrorKind, Rate, RateLimiter};
 
 #[test]
 fn a_child_uses_nothing_that_its_parent_has_fetched() {
+    libdlock_testkit::own_process!();
     let client = Client::blocking_connect("memory://").unwrap();
     let rate = Rate::new(1_000_000, Duration::from_secs(1));
     let limiter = client.rate_limiter_with("api", LimiterOptions::new(rate).prefetch(0.1)).unwrap();

@@ -1,10 +1,8 @@
 //! What a lock does, seen from outside, on `memory://` with a clock that the test moves.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{client, settle};
+use crate::common::{client, settle};
 use libdlock::embed::{abandon_all, into_grant};
 use libdlock::error::ErrorFamily;
 use libdlock::lease::{HoldState, HolderId, Lease, LossReason};

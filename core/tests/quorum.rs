@@ -1,11 +1,8 @@
 //! Locks on several independent servers, of which a majority grants them: what goes on without a fault, or with too many.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, SHORT, Servers};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, SHORT, Servers};
 use libdlock::lease::Lease;
 use libdlock::lock::LockOptions;
 use libdlock::{Client, ErrorKind, Rate};

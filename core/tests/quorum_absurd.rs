@@ -1,12 +1,9 @@
 //! Locks on several servers, some of which answer what no real server does, or nothing but errors.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE};
+use crate::common::quorum::{KEPT, NAME, PATIENCE};
 use libdlock::{Client, ErrorKind};
 use libdlock_testkit::{Scripted, Server};
 

@@ -1,17 +1,14 @@
 //! Users, passwords and access rules of several servers: each is logged in to by itself, and a minority may refuse.
 
-#[path = "common/quorum.rs"]
-mod common;
-#[path = "common/rules.rs"]
-mod rules;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, SHORT, Said, Servers, counts_again, listening};
+use crate::common::quorum::{
+    KEPT, NAME, PATIENCE, SHORT, Said, Servers, counts_again, has_field, last_token, listening,
+};
+use crate::common::rules::documented;
 use libdlock::{Client, Error, ErrorKind};
 use libdlock_testkit::temp::TempDir;
 use libdlock_testkit::{Server, eventually};
-use rules::documented;
 
 const PASSWORD: &str = "s3cret-word";
 
@@ -58,7 +55,7 @@ async fn the_documented_rights_of_a_lock_are_enough_on_each_server() {
     eventually(PATIENCE, "all have granted", || servers.fields() == 3);
     servers.servers[0].cmd(&["FLUSHALL"]);
     eventually(PATIENCE, "it is taken again, and its token written", || {
-        common::has_field(&servers.servers[0]) && common::last_token(&servers.servers[0]).is_some()
+        has_field(&servers.servers[0]) && last_token(&servers.servers[0]).is_some()
     });
     assert!(held.is_valid());
     held.release().await.unwrap();

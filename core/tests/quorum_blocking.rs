@@ -1,14 +1,11 @@
 //! Locks on several servers for callers that block: they do the rounds on connections of their own.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, Servers};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers};
 use libdlock::{Client, ErrorKind};
 use libdlock_testkit::{Server, eventually};
 

@@ -1,11 +1,8 @@
 //! Servers of a lock on several whose clocks differ, or are set while it is held: tokens grow, and a hold stands on the others.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, Servers, has_field};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers, has_field};
 use libdlock::Client;
 use libdlock_testkit::eventually;
 

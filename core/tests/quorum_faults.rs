@@ -1,11 +1,10 @@
 //! Servers of a lock on several that are killed, stopped, emptied or cut off: any two of five, and never two holders.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{Fault, Fleet, KEPT, NAME, PATIENCE, SHORT, Servers, counts_again, has_field, last_token};
+use crate::common::quorum::{
+    Fault, Fleet, KEPT, NAME, PATIENCE, SHORT, Servers, counts_again, has_field, last_token, uptime,
+};
 use libdlock::lease::{Lease, LossReason};
 use libdlock::lock::{Lock, LockOptions};
 use libdlock_testkit::server::Data;
@@ -47,7 +46,7 @@ async fn any_two_of_five_servers_may_fail_in_any_way() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_outlives_any_two_servers() {
     let mut servers = Servers::start(5).behind_proxies();
-    let counts = |server: &Server| eventually(PATIENCE, "it counts", || common::uptime(server) > 3);
+    let counts = |server: &Server| eventually(PATIENCE, "it counts", || uptime(server) > 3);
     servers.servers.iter().for_each(counts);
     let client = servers.client("lease=2s&longest_lease=2s").await;
     let held = client.lock(NAME).unwrap().acquire().await.unwrap();
@@ -125,7 +124,7 @@ async fn a_hold_outlives_restarts_one_after_another() {
         let known = last_token(&servers.servers[number]);
         assert!(known.is_some_and(|known| known >= held.token()), "its token is written there: {known:?}");
         // Until it counts again.
-        eventually(PATIENCE, "it counts again", || common::uptime(&servers.servers[number]) > 3);
+        eventually(PATIENCE, "it counts again", || uptime(&servers.servers[number]) > 3);
         assert!(held.is_valid());
     }
     held.release().await.unwrap();
@@ -146,7 +145,7 @@ async fn a_server_that_forgot_a_holder_grants_nobody_its_lock() {
     let early = fixed(&one, LEASE).try_acquire().await.unwrap_err();
     assert!(early.message().contains("does not count yet"), "{early}");
     // More than `longest_lease` and 1 s.
-    servers.servers.iter().for_each(|server| eventually(PATIENCE, "it counts", || common::uptime(server) > 4));
+    servers.servers.iter().for_each(|server| eventually(PATIENCE, "it counts", || uptime(server) > 4));
     servers.servers[2].pause();
     let held = fixed(&one, LEASE).acquire_timeout(PATIENCE).await.unwrap();
     let began = Instant::now();
@@ -212,7 +211,7 @@ async fn servers_that_keep_their_data_count_at_once() {
 async fn a_server_that_has_restarted_takes_no_hold_away() {
     const OTHER: &str = "11111111-2222-8333-8444-555555555555:1";
     let mut servers = Servers::start(5).behind_proxies();
-    let counts = |server: &Server| eventually(PATIENCE, "it counts", || common::uptime(server) > 4);
+    let counts = |server: &Server| eventually(PATIENCE, "it counts", || uptime(server) > 4);
     servers.servers.iter().for_each(counts);
     let client = servers.ready_client("lease=3s&longest_lease=3s").await;
     for number in [3, 4] {

@@ -1,16 +1,13 @@
 //! A forked child has no part in its parent's client of several servers, whatever that is in the middle of.
 //!
-//! One test in a process of its own: a fork takes only the calling thread along.
-
-#[path = "common/quorum.rs"]
-mod common;
+//! In a process to itself: a fork takes only the calling thread along.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use common::{KEPT, NAME, PATIENCE, Servers};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers};
 use libdlock::{Client, ErrorKind};
 use tokio::runtime::Builder;
 
@@ -19,6 +16,7 @@ const CHILD_SECONDS: u32 = 20;
 
 #[test]
 fn a_forked_child_has_no_part_in_rounds_at_several_servers() {
+    libdlock_testkit::own_process!();
     let servers = Servers::start(3);
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let client = runtime.block_on(servers.ready_client(&format!("{KEPT}&lease=2s")));

@@ -1,11 +1,8 @@
 //! A client that holds many locks on several servers, which fail meanwhile.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, PATIENCE, Servers};
+use crate::common::quorum::{KEPT, PATIENCE, Servers};
 use libdlock::{Client, Held};
 use libdlock_testkit::server::Data;
 use libdlock_testkit::{Server, Side, eventually, within};

@@ -1,12 +1,9 @@
 //! Ten thousand hand-overs of a lock on five servers, up to two of which are in trouble at any time. `SEED` repeats a run's faults.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::collections::HashMap;
 use std::time::Duration;
 
-use common::{Fault, Fleet, SHORT, Servers, counts_again};
+use crate::common::quorum::{Fault, Fleet, SHORT, Servers, counts_again};
 use fastrand::Rng;
 
 /// The clocks stay so close to the true time, in microseconds: any two of them differ by less than `longest_lease`.

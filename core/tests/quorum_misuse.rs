@@ -1,11 +1,8 @@
 //! Servers that are no such thing, named twice, or too few; what does not go with several of them.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::Duration;
 
-use common::{Fleet, KEPT, NAME, PATIENCE, Servers, listening, url};
+use crate::common::quorum::{Fleet, KEPT, NAME, PATIENCE, Servers, has_field, listening, url};
 use libdlock::{Client, Config, Error, ErrorKind};
 use libdlock_testkit::{Cluster, Sentinels, Server, eventually};
 
@@ -132,7 +129,7 @@ async fn another_type_at_one_server_stops_nothing_and_at_two_is_told() {
     for server in &servers.servers[..2] {
         assert_eq!(server.cmd(&["GET", NAME]).text(), "something else");
     }
-    eventually(PATIENCE, "the third is free", || !common::has_field(&servers.servers[2]));
+    eventually(PATIENCE, "the third is free", || !has_field(&servers.servers[2]));
 }
 
 /// Servers that are full: they take no new lock, and free the old ones.

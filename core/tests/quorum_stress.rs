@@ -1,14 +1,11 @@
 //! Locks on several servers under loads and faults at once: what is left, and how long it takes.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, Servers, listening};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers, listening};
 use libdlock_testkit::server::Data;
 use libdlock_testkit::{Server, eventually};
 

@@ -1,11 +1,8 @@
 //! Answers of several servers that come late: from when a hold counts, and what becomes of a grant that nobody waits for.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, Servers};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers};
 use libdlock::lease::Lease;
 use libdlock::lock::{Lock, LockOptions};
 use libdlock::{Client, ErrorKind};

@@ -1,12 +1,9 @@
 //! Several servers that speak TLS with their clients.
 #![cfg(feature = "tls")]
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::net::SocketAddr;
 
-use common::{KEPT, NAME, PATIENCE, Said, listening, url};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Said, listening, url};
 use libdlock::{Client, Error, ErrorKind};
 use libdlock_testkit::server::Data;
 use libdlock_testkit::{Authority, Server};

@@ -1,9 +1,6 @@
 //! Two addresses of several that lead to one server.
 
-#[path = "common/quorum.rs"]
-mod common;
-
-use common::{KEPT, NAME, PATIENCE, Servers, listening, url};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers, listening, url};
 use libdlock::ErrorKind;
 use libdlock_testkit::{Proxy, eventually};
 

@@ -1,11 +1,8 @@
 //! What else a lock on several servers can do: be shown, taken away, handed to another process, extended.
 
-#[path = "common/quorum.rs"]
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{KEPT, NAME, PATIENCE, Servers};
+use crate::common::quorum::{KEPT, NAME, PATIENCE, Servers};
 
 use libdlock::lease::{HolderId, LossReason};
 use libdlock::lock::{Held, LockOptions};

@@ -1,10 +1,8 @@
 //! The lease that the watchdog renews can be set for each lock. On `memory://` with a clock that the test moves.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{client, settle};
+use crate::common::{client, settle};
 use libdlock::lease::{HolderId, Lease, LossReason};
 use libdlock::lock::{AcquireOptions, LockOptions};
 use libdlock::{Client, ErrorKind, Lock, Wait};

@@ -1,5 +1,7 @@
 //! The real `dlock` as a process of its own, against a real server, with a bound on how long it may take.
-#![allow(dead_code, reason = "each file of tests uses a part of it")]
+pub mod browser;
+pub mod served;
+pub mod terminal;
 
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;

@@ -1,7 +1,5 @@
 //! A `dlock serve` that runs, and requests to it.
 
-#![allow(dead_code, reason = "each file of tests uses a part of it")]
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;

@@ -1,5 +1,9 @@
 //! What the tests of the primitives share: a client on `memory://` whose clock the test moves.
 
+pub mod held;
+pub mod quorum;
+pub mod rules;
+
 use libdlock::{Client, Config, ManualClock};
 
 /// A client with a store of its own, and its clock.

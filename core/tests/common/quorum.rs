@@ -1,6 +1,4 @@
 //! What the tests of locks on several servers share: the servers, faults of them, and clients that take one lock in turn.
-#![allow(dead_code, reason = "each test file uses a part of it")]
-
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

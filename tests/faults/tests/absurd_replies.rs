@@ -22,10 +22,7 @@ const MOST_MEMORY: usize = 32 << 20;
 /// What is sent in place of one reply: far more than fits, and little enough for a client that buffers it all.
 const BABBLE: usize = 96 << 20;
 
-/// The tests measure the memory of the whole process, so one runs at a time.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-
-/// The peak of this process's memory since [`Memory::watch`].
+/// The peak of this process's memory since [`Memory::watch`]. The tests run in processes of their own.
 struct Memory {
     before: usize,
 }
@@ -129,7 +126,7 @@ fn expect_clear(error: &Error, what: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_absurd_reply_ends_the_connection_with_a_clear_error() {
-    let _alone = ALONE.lock().await;
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let relay = Relay::to(&server);
     let client = client(&relay.url("blocking_connections=0")).await;
@@ -149,7 +146,7 @@ async fn an_absurd_reply_ends_the_connection_with_a_clear_error() {
 
 #[test]
 fn an_absurd_reply_to_a_blocking_call_is_bounded_too() {
-    let _alone = ALONE.blocking_lock();
+    libdlock_testkit::own_process!();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("runtime");
     let server = Server::start();
     let relay = Relay::to(&server);
@@ -174,7 +171,7 @@ fn an_absurd_reply_to_a_blocking_call_is_bounded_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn absurd_bytes_on_the_message_connection_are_bounded() {
-    let _alone = ALONE.lock().await;
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let relay = Relay::to(&server);
     let holder = client(&server.url()).await;
@@ -200,7 +197,7 @@ async fn absurd_bytes_on_the_message_connection_are_bounded() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_of_100_mb_is_busy_and_costs_no_memory() {
-    let _alone = ALONE.lock().await;
+    libdlock_testkit::own_process!();
     let server = Server::start();
     // The server repeats its own text, so that none of it passes through this process.
     server.cmd(&["EVAL", "return redis.call('HSET', 'job', string.rep('x', 100000000), '1')", "0"]);
@@ -233,7 +230,7 @@ fn flood(server: &Server, inbox: &str, count: usize, message: impl Fn(usize) -> 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_of_messages_costs_little_memory_and_no_hold() {
-    let _alone = ALONE.lock().await;
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let other = client(&server.url()).await;
     let theirs = other.lock("theirs").expect("a name").acquire().await.expect("acquired");

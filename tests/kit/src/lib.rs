@@ -15,6 +15,7 @@
 //! | [`scripted`] | a server whose replies the test writes |
 //! | [`proxy`] | a network that misbehaves on demand |
 //! | [`process`] | a worker in a process of its own that can be killed and stopped |
+//! | [`own_process`] | a test that needs a process to itself |
 //! | [`checker`] | whether a recorded history of holds was lawful |
 //! | [`resource`] | what locks protect: an unprotected counter, a register that checks fencing tokens |
 //! | [`wait`] | waiting for something observable, within a bound |
@@ -24,6 +25,7 @@ pub mod certificates;
 pub mod checker;
 pub mod clock;
 pub mod cluster;
+pub mod own_process;
 pub mod port;
 pub mod process;
 pub mod program;

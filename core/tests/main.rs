@@ -1,0 +1,62 @@
+//! The tests of core from outside, each file a module: one program, because each would link all of core by itself.
+//!
+//! What needs a process to itself begins with `libdlock_testkit::own_process!()`.
+
+mod common;
+
+mod bloom;
+mod checkup;
+mod cluster;
+mod cluster_answers;
+mod cluster_held;
+mod cluster_messages;
+mod cluster_moves;
+mod events;
+mod foreign_text;
+mod fork;
+mod fork_counting;
+mod fork_locked;
+mod held_many;
+mod id_clock;
+mod id_fork;
+mod id_generator;
+mod limit;
+mod limit_combined;
+mod limit_direct;
+mod limit_each;
+mod limit_keys;
+mod limit_prefetch;
+mod limit_prefetch_fork;
+mod limit_rates;
+mod limit_together;
+mod lock;
+mod password_file;
+mod queue_garbage;
+mod queue_hostile;
+mod queue_outage;
+mod quorum;
+mod quorum_absurd;
+mod quorum_access;
+mod quorum_blocking;
+mod quorum_clocks;
+mod quorum_faults;
+mod quorum_fork;
+mod quorum_held;
+mod quorum_long;
+mod quorum_misuse;
+mod quorum_stress;
+mod quorum_times;
+mod quorum_tls;
+mod quorum_twins;
+mod quorum_verbs;
+mod runtime;
+mod server_errors;
+mod shared_names;
+mod spans;
+mod stats;
+mod tls;
+mod tls_cluster;
+mod tls_refused;
+mod tls_rotation;
+mod tls_sentinel;
+mod watchdog_lease;
