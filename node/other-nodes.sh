@@ -38,6 +38,5 @@ for version in "${versions[@]}"; do
         "node-linux-$machine@$version" >/dev/null
     echo "--- Node $("$node" --version)"
     "$node" "$app/using.mjs"
-    (cd "$app/tests" && PATH=$(dirname "$node"):$PATH \
-        node --test --test-timeout=300000 --test-reporter=spec)
+    (cd "$app/tests" && PATH=$(dirname "$node"):$PATH "$DLOCK_ROOT/node/test.sh")
 done

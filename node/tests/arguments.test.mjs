@@ -52,7 +52,10 @@ onBothBackends((context) => {
       assert.equal(await lock.locked(), false);
       await lock.withLock((held) => rejects(held.extend(leaseMs), "INVALID_ARGUMENT"));
     }
-    for (const leaseMs of [100, 86_400_000]) await lock.withLock({ leaseMs }, () => undefined);
+    await lock.withLock({ leaseMs: 86_400_000 }, () => undefined);
+    const held = await lock.acquire({ leaseMs: 100 });
+    // On a busy machine it may be over already.
+    await held.release().catch(({ kind }) => assert.equal(kind, "NOT_HELD"));
   });
 
   it("the options of a lock are those of the vectors, in camel case", () => {

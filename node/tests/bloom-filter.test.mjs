@@ -62,7 +62,10 @@ onBothBackends((context) => {
       await assert.rejects(seen.contains(items), { name: "TypeError" });
     }
     await rejects(seen.add(["\ud800"]), "INVALID_ARGUMENT");
-    assert.equal((await rejects(seen.add(Array(1_000_001).fill("")), "INVALID_ARGUMENT")).allowed, "0 to 1000000");
+    // Before any server is asked; the native module takes seconds to read so many.
+    if (context.server === undefined) {
+      assert.equal((await rejects(seen.add(Array(1_000_001).fill("")), "INVALID_ARGUMENT")).allowed, "0 to 1000000");
+    }
     assert.throws(() => seen.tryInit(), /bloomFilter/);
   });
 

@@ -6,7 +6,18 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { connect } from "libdlock";
 
-import { Program, Proxy, fired, freshName, onBothBackends, rejects, throws, until, useServer } from "./kit/index.mjs";
+import {
+  Program,
+  Proxy,
+  fired,
+  freshName,
+  onBothBackends,
+  rejects,
+  stopwatch,
+  throws,
+  until,
+  useServer,
+} from "./kit/index.mjs";
 
 const textOf = ({ payload }) => payload.toString();
 const QUICK = { baseMs: 20, longestMs: 50 };
@@ -186,9 +197,9 @@ onBothBackends((context) => {
     const queue = open();
     const consumer = queue.consume(() => undefined, { concurrency: 100 });
     await until(async () => (await queue.counts()).waiters > 0);
-    const began = performance.now();
+    const took = stopwatch();
     assert.equal(await consumer.stop({ graceMs: 10_000 }), true);
-    assert.ok(performance.now() - began < 5_000);
+    assert.ok(took() < 5_000);
     await until(async () => (await queue.counts()).waiters === 0);
   });
 
@@ -324,7 +335,7 @@ describe("a consumer in a process of its own", () => {
 
   it("goes on when the server can be reached again", async () => {
     const proxy = await Proxy.start(shared.server.port);
-    const client = await connect(proxy.url, { operationTimeoutMs: 200, responseTimeoutMs: 100 });
+    const client = await connect(proxy.url, { operationTimeoutMs: 1_000, responseTimeoutMs: 500 });
     const name = freshName();
     const told = [];
     const got = [];

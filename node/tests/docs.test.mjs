@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 
-import { ROOT, TESTS, useServer, vectorFile, vectors } from "./kit/index.mjs";
+import { ROOT, TESTS, oneOfFive, useServer, vectorFile, vectors } from "./kit/index.mjs";
 
 const page = (name) => readFileSync(join(ROOT, "docs/node", name), "utf8");
 const examplesOf = (text) => [...text.matchAll(/^```js\n([^]*?)^```$/gm)].map(([, example]) => example);
@@ -108,8 +108,12 @@ describe("the documentation", () => {
   for (const [name, said] of Object.entries(SAID)) {
     it(`has examples that run in order: ${name}`, async () => {
       const examples = examplesOf(page(name)).filter((example) => example !== FIRST);
-      const out = await run(name.replace(".md", ".mjs"), [importOf(FIRST), ...examples].join("\n"));
-      for (const line of said) assert.match(out, line);
+      const check = async () => {
+        const out = await run(name.replace(".md", ".mjs"), [importOf(FIRST), ...examples].join("\n"));
+        for (const line of said) assert.match(out, line);
+      };
+      // Its program is told some milliseconds before the end of its lease, and says whether any were left.
+      await (name === "lock.md" ? oneOfFive(check) : check());
     });
   }
 

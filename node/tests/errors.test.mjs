@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 
 import { DlockError, connect } from "libdlock";
 
-import { ROOT, freshName, rejects, useServer, vectors } from "./kit/index.mjs";
+import { ROOT, freshName, rejects, stopwatch, useServer, vectors } from "./kit/index.mjs";
 
 const failure = ({ code: errno, name: kind, retryable = false }) => {
   return { errno, kind, op: "acquire", object: "k", message: "what happened", retryable };
@@ -99,9 +99,9 @@ describe("the server's errors", () => {
   const shared = useServer();
 
   it("nobody listens: CONNECTION within connectTimeoutMs", async () => {
-    const began = performance.now();
+    const took = stopwatch();
     const error = await rejects(connect("redis://127.0.0.1:1", { connectTimeoutMs: 300 }), "CONNECTION");
-    assert.ok(performance.now() - began < 1_500);
+    assert.ok(took() < 1_500);
     assert.equal(error.retryable, true);
   });
 
@@ -121,7 +121,7 @@ describe("the server's errors", () => {
     const client = await connect(shared.server.url);
     const name = freshName();
     await shared.server.command("SET", name, "precious");
-    const error = await rejects(client.lock(name).acquire({ waitMs: 100 }), "WRONG_TYPE");
+    const error = await rejects(client.lock(name).acquire({ waitMs: 10_000 }), "WRONG_TYPE");
     assert.equal(error.object, name);
     assert.equal(await shared.server.command("GET", name), "precious");
     await client.close();
@@ -131,7 +131,7 @@ describe("the server's errors", () => {
     const client = await connect(shared.server.url);
     await shared.server.command("CONFIG", "SET", "maxmemory", "1");
     try {
-      await rejects(client.lock(freshName()).acquire({ waitMs: 100 }), "OUT_OF_MEMORY");
+      await rejects(client.lock(freshName()).acquire({ waitMs: 10_000 }), "OUT_OF_MEMORY");
     } finally {
       await shared.server.command("CONFIG", "SET", "maxmemory", "0");
     }
@@ -169,7 +169,7 @@ describe("the server's errors", () => {
   it("an access rule that forbids it: NO_PERMISSION, with the rule", async () => {
     await shared.server.command("ACL", "SETUSER", "poor", "on", ">x", "+@all", "~other:*", "&*");
     const client = await connect(shared.server.url, { user: "poor", password: "x" });
-    const error = await rejects(client.lock(freshName()).acquire({ waitMs: 100 }), "NO_PERMISSION");
+    const error = await rejects(client.lock(freshName()).acquire({ waitMs: 10_000 }), "NO_PERMISSION");
     assert.match(error.message, /~/);
     await client.close();
   });

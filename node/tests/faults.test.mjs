@@ -6,7 +6,18 @@ import { describe, it } from "node:test";
 
 import { connect } from "libdlock";
 
-import { Program, Proxy, RedisServer, fired, freshName, oneOfFive, until, useServer, waits } from "./kit/index.mjs";
+import {
+  Program,
+  Proxy,
+  RedisServer,
+  fired,
+  freshName,
+  oneOfFive,
+  stopwatch,
+  until,
+  useServer,
+  waits,
+} from "./kit/index.mjs";
 
 describe("faults", () => {
   const shared = useServer();
@@ -17,13 +28,13 @@ describe("faults", () => {
     const token = BigInt(await holder.line());
     const client = await connect(shared.server.url, { pollIntervalMs: 200 });
     const left = await shared.server.command("PTTL", name);
-    const began = performance.now();
+    const [began, took] = [performance.now(), stopwatch()];
     holder.child.kill("SIGKILL");
     const held = await client.lock(name).acquire({ waitMs: 10_000 });
     const waited = performance.now() - began;
     assert.ok(held.token > token);
     // Not before the key expires, and no later than a lease, a poll (+ 20 %) and what a busy machine takes.
-    assert.ok(waited > left - 50 && waited < 1_000 + 240 + 500, `${waited} ms, with ${left} ms left`);
+    assert.ok(waited > left - 50 && took() < 1_000 + 240 + 500, `${waited} ms, with ${left} ms left`);
     await client.close({ release: true });
   });
 
@@ -70,15 +81,15 @@ describe("faults", () => {
       let leftMs;
       signal.addEventListener("abort", () => (leftMs = held.remainingMs));
       proxy.blackHole();
-      const began = performance.now();
+      const [began, took] = [performance.now(), stopwatch()];
       const error = await client
         .lock(freshName())
         .acquire({ waitMs: 500 })
         .catch((error) => error);
-      const took = performance.now() - began;
+      const [waited, ms] = [performance.now() - began, took()];
       assert.ok(["CONNECTION", "OUTCOME_UNKNOWN", "BUSY"].includes(error.kind), error.stack);
       // The deadline +- 50 ms, and what a busy machine takes.
-      assert.ok(took >= 450 && took < 750, `${took} ms`);
+      assert.ok(waited >= 450 && ms < 750, `${waited} ms`);
       assert.equal((await fired(signal)).lossReason, "expired");
       assert.ok(leftMs > 0 && leftMs <= 50, `${leftMs} ms before the end`);
       await client.close();
@@ -160,7 +171,7 @@ describe("faults", () => {
 
   it("a release that fails after withPermits has failed is a warning", async () => {
     const proxy = await Proxy.start(shared.server.port);
-    const client = await connect(proxy.url, { operationTimeoutMs: 300 });
+    const client = await connect(proxy.url, { operationTimeoutMs: 1_000 });
     const warned = new Promise((resolve) => process.once("warning", resolve));
     const work = () => {
       proxy.blackHole();
@@ -176,7 +187,7 @@ describe("faults", () => {
 
   it("a release that fails after its function has failed is a warning", async () => {
     const proxy = await Proxy.start(shared.server.port);
-    const client = await connect(proxy.url, { operationTimeoutMs: 300 });
+    const client = await connect(proxy.url, { operationTimeoutMs: 1_000 });
     const warned = new Promise((resolve) => process.once("warning", resolve));
     const work = () => {
       proxy.blackHole();
@@ -197,11 +208,11 @@ describe("faults", () => {
     const waiting = waiter.lock(name).acquire();
     while (!(await waits(server, name)));
     await server.command("CLIENT", "KILL", "TYPE", "pubsub");
-    const began = performance.now();
+    const took = stopwatch();
     await held.release();
     const got = await waiting;
-    const waited = performance.now() - began;
-    assert.ok(waited < 1_200, `${waited} ms`);
+    const ms = took();
+    assert.ok(ms < 1_200, `${ms} ms`);
     await got.release();
     await waiter.close();
     await holder.close();
@@ -221,9 +232,9 @@ describe("faults", () => {
       const waiting = waiter.lock(name).acquire();
       while (!(await waits(shared.server, name)));
       await held.release();
-      const began = performance.now();
+      const took = stopwatch();
       await (await waiting).release();
-      assert.ok(performance.now() - began < 150);
+      assert.ok(took() < 150);
       await holder.close();
       await waiter.close();
     }));
@@ -243,9 +254,9 @@ describe("faults", () => {
         const waiting = waiter.rwLock(name)[other].acquire();
         while (!(await waits(shared.server, name, "rw_queue")));
         await held.release();
-        const began = performance.now();
+        const took = stopwatch();
         await (await waiting).release();
-        assert.ok(performance.now() - began < 150);
+        assert.ok(took() < 150);
       }
       await holder.close();
       await waiter.close();
@@ -281,9 +292,9 @@ describe("faults", () => {
       const waiting = waiter.semaphore(name, 3).acquire({ permits: 2 });
       while (!(await waits(shared.server, name, "semaphore_queue")));
       await held.release();
-      const began = performance.now();
+      const took = stopwatch();
       await (await waiting).release();
-      assert.ok(performance.now() - began < 150);
+      assert.ok(took() < 150);
       await holder.close();
       await waiter.close();
     }));

@@ -8,11 +8,11 @@ import { dirname, join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 
-import { ROOT, TESTS } from "./kit/index.mjs";
+import { TESTS } from "./kit/index.mjs";
+import { TOOLS, tsc } from "./kit/types.mjs";
 
 const run = promisify(execFile);
 const APP = dirname(TESTS);
-const TOOLS = join(ROOT, "node/node_modules");
 const PARTS = {
   express: ["rateLimit"],
   fastify: ["default", "rateLimit"],
@@ -66,7 +66,7 @@ describe("a part for a framework", () => {
       const decorators = ["--experimentalDecorators", "--emitDecoratorMetadata", "--esModuleInterop"];
       const types = ["--types", "node", "--typeRoots", join(TOOLS, "@types"), "--skipLibCheck", "false"];
       const modules = ["--module", module, "--moduleResolution", module === "esnext" ? "bundler" : module];
-      const command = [join(TOOLS, compiler, "bin/tsc"), ...options, ...decorators, ...types, ...modules, file];
+      const command = [...tsc(compiler), ...options, ...decorators, ...types, ...modules, file];
       const { stdout = "" } = await run(process.execPath, command, { cwd: APP }).catch((error) => error);
       // Of the declarations of others some are wrong, such as those of @types/koa.
       const ours = stdout.split("\n").filter((line) => /^(?:\S*\/libdlock\/|frameworks)\S*\(/.test(line));

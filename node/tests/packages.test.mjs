@@ -10,22 +10,26 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 
 import { ROOT, TESTS } from "./kit/index.mjs";
+import { TOOLS, tsc } from "./kit/types.mjs";
 
 const run = promisify(execFile);
 const APP = dirname(TESTS);
 const PACKAGES = join(APP, "packages");
-const TOOLS = join(ROOT, "node/node_modules");
 const installed = (name) => join(APP, "node_modules", name);
 const manifest = (name) => JSON.parse(readFileSync(join(installed(name), "package.json"), "utf8"));
 const PLATFORM = `libdlock-linux-${process.arch}-gnu`;
 
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
-
-/** A fresh folder with the named packages installed, as a user would. */
-async function fresh(...packages) {
+const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "libdlock-consumer-"));
   folders.push(folder);
+  return folder;
+};
+
+/** A fresh folder with the named packages installed, as a user would. */
+async function install(...packages) {
+  const folder = newFolder();
   writeFileSync(join(folder, "package.json"), '{ "private": true }');
   const tarballs = readdirSync(PACKAGES).filter((file) =>
     packages.some((name) => new RegExp(`^${name}-\\d`).test(file)),
@@ -33,6 +37,16 @@ async function fresh(...packages) {
   assert.equal(tarballs.length, packages.length);
   const quiet = ["--offline", "--no-audit", "--no-fund", "--loglevel=error"];
   await run("npm", ["install", ...quiet, ...tarballs.map((file) => join(PACKAGES, file))], { cwd: folder });
+  return folder;
+}
+
+const installs = new Map();
+/** A copy of such a folder, for which npm has worked once. */
+async function fresh(...packages) {
+  const key = packages.join();
+  if (!installs.has(key)) installs.set(key, install(...packages));
+  const folder = newFolder();
+  cpSync(await installs.get(key), folder, { recursive: true, verbatimSymlinks: true });
   return folder;
 }
 
@@ -102,11 +116,11 @@ describe("a consumer", () => {
       it(`in TypeScript ${version}: ${kinds.join(" and ")}, module ${module}, resolution ${resolution}`, async () => {
         const sources = kinds.map((kind) => join(APP, `consumer.${kind}`));
         for (const source of sources) cpSync(join(TESTS, "consumers/consumer.ts.txt"), source);
-        // No skipLibCheck: the declarations themselves have to be right.
+        // No skipLibCheck: our declarations themselves have to be right.
         const options = ["--strict", "--noEmit", "--exactOptionalPropertyTypes", "--target", "es2022", "--lib", lib];
         const types = ["--types", "node", "--typeRoots", join(TOOLS, "@types"), "--skipLibCheck", "false"];
         const modules = ["--module", module, "--moduleResolution", resolution];
-        const command = [join(TOOLS, compiler, "bin/tsc"), ...options, ...types, ...modules, ...sources];
+        const command = [...tsc(compiler), ...options, ...types, ...modules, ...sources];
         await run(process.execPath, command, { cwd: APP }).catch(({ stdout }) => assert.fail(stdout));
       });
     }

@@ -345,7 +345,7 @@ describe("a server that cannot be reached", () => {
 
   it("is an error of put and take, and loses no job", async () => {
     const proxy = await Proxy.start(shared.server.port);
-    const client = await connect(proxy.url, { operationTimeoutMs: 300, responseTimeoutMs: 100 });
+    const client = await connect(proxy.url, { operationTimeoutMs: 1_000, responseTimeoutMs: 500 });
     const queue = client.queue(freshName());
     await queue.put("x", { id: "x" });
     await proxy.close();

@@ -84,7 +84,7 @@ onBothBackends((context) => {
       let later;
       await lock.withLock(async () => {
         assert.equal(await lock.tryAcquire(), null);
-        await rejects(lock.acquire({ waitMs: 5 }), "BUSY");
+        await rejects(lock.acquire({ waitMs: 200 }), "BUSY");
         later = lock.withLock({ waitMs: 10_000 }, () => "later");
       });
       assert.equal(await later, "later");
@@ -208,7 +208,7 @@ describe("a release that fails", () => {
   /** A client whose server is cut off by `cut`, and the warnings of libdlock meanwhile. */
   async function disconnecting(use) {
     const proxy = await Proxy.start(shared.server.port);
-    const client = await connect(proxy.url, { responseTimeoutMs: 100, operationTimeoutMs: 200 });
+    const client = await connect(proxy.url, { responseTimeoutMs: 500, operationTimeoutMs: 1_000 });
     const warnings = [];
     const listener = (warning) => warnings.push(warning);
     process.on("warning", listener);

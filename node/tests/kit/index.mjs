@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, describe } from "node:test";
@@ -27,9 +28,12 @@ export async function waits(server, name, queue = "queue") {
   return first !== undefined && (await server.command("PUBSUB", "NUMSUB", `dlock_inbox:${first}`))[1] === 1;
 }
 
-/** Asks again and again until the answer is yes; fails after 30 s. */
+/** When a wait is given up: far beyond what even a busy machine takes, because it tells of what never happens and not of what is slow. */
+export const NEVER_MS = 60_000;
+
+/** Asks again and again until the answer is yes. */
 export async function until(condition) {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + NEVER_MS;
   while (!(await condition())) {
     assert.ok(performance.now() < deadline, "it never came true");
     await pause(5);
@@ -97,6 +101,25 @@ export function throws(act, kind) {
   return caught;
 }
 
+/** How many ms threads of this process were ready to run so far while others had the processors. */
+function hindered() {
+  let ms = 0;
+  for (const thread of readdirSync("/proc/self/task")) {
+    try {
+      ms += readFileSync(`/proc/self/task/${thread}/schedstat`, "utf8").split(" ")[1] / 1e6;
+    } catch (error) {
+      if (!["ENOENT", "ESRCH"].includes(error.code)) throw error; // it has ended meanwhile
+    }
+  }
+  return ms;
+}
+
+/** What it gives tells how many ms have passed since, without those in which a busy machine kept this process from running. */
+export function stopwatch() {
+  const [began, before] = [performance.now(), hindered()];
+  return () => performance.now() - began - Math.max(0, hindered() - before);
+}
+
 /**
  * For a bound of a few milliseconds, which a busy machine may break through no fault of ours: one of five attempts has to
  * keep it. A defect breaks all of them.
@@ -112,7 +135,7 @@ export async function oneOfFive(attempt) {
 }
 
 /** Resolves with the reason when `signal` fires. The timer keeps the process alive meanwhile: the signal does not. */
-export async function fired(signal, withinMs = 20_000) {
+export async function fired(signal, withinMs = NEVER_MS) {
   const late = AbortSignal.timeout(withinMs);
   const keepAlive = setTimeout(() => undefined, withinMs);
   try {
@@ -152,7 +175,7 @@ export class Program {
   }
 
   /** Its exit code and signal, within `withinMs`. */
-  async end(withinMs = 20_000) {
+  async end(withinMs = NEVER_MS) {
     const late = setTimeout(() => this.child.kill("SIGKILL"), withinMs);
     const [code, signal] = await this.closed;
     clearTimeout(late);

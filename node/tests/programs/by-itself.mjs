@@ -4,7 +4,7 @@
 import { connect } from "libdlock";
 
 const [url, name] = process.argv.slice(2);
-const client = await connect(url, { leaseMs: 300, onEvent: () => undefined });
+const client = await connect(url, { leaseMs: 2_000, onEvent: () => undefined });
 globalThis.kept = [client];
 for (let number = 0; number < 10; number++) {
   const held = await client.lock(`${name}-${number}`).acquire();

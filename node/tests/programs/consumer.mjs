@@ -9,7 +9,7 @@ const [url, name, graceMs, concurrency = 1] = process.argv.slice(2);
 const client = await connect(url, { leaseMs: 1_000 });
 const work = async ({ id }) => {
   console.log("begun", id);
-  await pause(concurrency === 1 ? 300 : 60_000);
+  await pause(graceMs > 1_000 ? 300 : 60_000);
   console.log("done", id);
 };
 const options = { graceMs: Number(graceMs), concurrency: Number(concurrency) };
