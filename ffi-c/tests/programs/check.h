@@ -125,6 +125,9 @@ static inline int64_t now_ms(void) {
 /* Bounds are for a program that runs by itself; valgrind and the sanitizers slow it down many times. */
 static inline int64_t bound_ms(int64_t bound) { return getenv("SLOWED_DOWN") != NULL ? 50 * bound : bound; }
 
+/* A lease that a test uses before it runs out; the renewals of a watchdog's come late there, too. */
+static inline int64_t lease_ms(int64_t lease) { return getenv("SLOWED_DOWN") != NULL ? 5 * lease : lease; }
+
 /* Waits for the next `count` completions of a port. */
 static inline void collect(const dlock_port_t* port, dlock_completion_t* completions, size_t count) {
     int fd = -1;

@@ -215,7 +215,7 @@ void a_hold_can_be_adopted_extended_and_handed_over() {
 
 void a_loss_is_told() {
     auto mutex = make_mutex("m");
-    auto held = mutex.acquire({std::nullopt, 300ms, nullptr});
+    auto held = mutex.acquire({std::nullopt, std::chrono::milliseconds{lease_ms(300)}, nullptr});
     CHECK(!held.wait_lost(1ms));
     CHECK(held.wait_lost(48h) == dlock::loss::expired && held.lost() == dlock::loss::expired);
     CHECK(held.wait_lost() == dlock::loss::expired);

@@ -88,7 +88,7 @@ static void a_lease_that_is_not_renewed_runs_out_and_is_told(void) {
     dlock_lock_t* lock = open_lock(client, NULL);
     dlock_held_t* held = NULL;
     dlock_acquire_options_t options = DLOCK_ACQUIRE_OPTIONS_INIT;
-    options.lease_ms = 300;
+    options.lease_ms = lease_ms(300);
     OK(dlock_lock_acquire(lock, &options, &held, error));
     dlock_loss_t loss = DLOCK_LOSS_INTERNAL;
     OK(dlock_held_lost(held, &loss, error));
@@ -221,7 +221,9 @@ static dlock_status_t hold_and_end(const void* lock) {
 
 static void the_end_of_the_holding_thread_ends_renewal_and_not_the_lease(void) {
     dlock_client_options_t how = DLOCK_CLIENT_OPTIONS_INIT;
-    dlock_option_t lease = {"lease", 5, "600ms", 5};
+    char brief_lease[16];
+    int length = snprintf(brief_lease, sizeof brief_lease, "%dms", (int)lease_ms(600));
+    dlock_option_t lease = {"lease", 5, brief_lease, (size_t)length};
     how.options = &lease, how.options_len = 1;
     dlock_client_t* brief = NULL;
     OK(dlock_client_open(server_url(), strlen(server_url()), &how, &brief, error));

@@ -336,7 +336,7 @@ static void a_threads_hold_outlives_the_handle_of_its_side(void) {
 
 static void a_side_whose_lease_runs_out_is_lost_and_it_is_told(void) {
     dlock_rw_lock_options_t options = DLOCK_RW_LOCK_OPTIONS_INIT;
-    options.lease_ms = 300;
+    options.lease_ms = lease_ms(300);
     struct sides of = open_with(client, &options);
     const dlock_rw_lock_t* each[] = {of.reads, of.writes};
     for (int i = 0; i < 2; i++) {
@@ -521,7 +521,7 @@ static dlock_status_t acquire_and_end(const void* side) {
 
 static void a_side_of_a_thread_that_ends_comes_back_with_its_lease(void) {
     dlock_rw_lock_options_t options = DLOCK_RW_LOCK_OPTIONS_INIT;
-    options.watchdog_lease_ms = 600;
+    options.watchdog_lease_ms = lease_ms(600);
     struct sides of = open_with(client, &options);
     const dlock_rw_lock_t* each[] = {of.reads, of.writes};
     for (int i = 0; i < 2; i++) {

@@ -248,7 +248,7 @@ static void a_threads_permits_outlive_the_handle_of_their_semaphore(void) {
 
 static void permits_whose_lease_runs_out_are_lost_and_it_is_told(void) {
     dlock_semaphore_options_t options = DLOCK_SEMAPHORE_OPTIONS_INIT;
-    options.lease_ms = 300;
+    options.lease_ms = lease_ms(300);
     dlock_semaphore_t* semaphore = open_semaphore(client, 1, &options);
     dlock_held_t* held = acquire(semaphore, 1);
     dlock_loss_t loss = DLOCK_LOSS_INTERNAL;
@@ -273,11 +273,11 @@ static void permits_whose_lease_runs_out_are_lost_and_it_is_told(void) {
 
 static void a_watchdog_keeps_permits_for_longer_than_their_lease(void) {
     dlock_semaphore_options_t options = DLOCK_SEMAPHORE_OPTIONS_INIT;
-    options.watchdog_lease_ms = 300;
+    options.watchdog_lease_ms = lease_ms(300);
     dlock_semaphore_t* semaphore = open_semaphore(client, 1, &options);
     dlock_held_t* held = acquire(semaphore, 1);
     dlock_loss_t loss = DLOCK_LOSS_INTERNAL;
-    GIVES(DLOCK_BUSY, dlock_held_wait_lost(held, 1000, NULL, &loss, error));
+    GIVES(DLOCK_BUSY, dlock_held_wait_lost(held, lease_ms(1000), NULL, &loss, error));
     CHECK(in_another_thread(release_latest, semaphore) == DLOCK_NOT_HELD);
     OK(dlock_semaphore_release(semaphore, held, error));
     OK(dlock_held_wait_lost(held, -1, NULL, &loss, error));
@@ -388,7 +388,7 @@ static dlock_status_t acquire_two_and_end(const void* semaphore) {
 
 static void permits_of_a_thread_that_ends_come_back_with_their_lease(void) {
     dlock_semaphore_options_t options = DLOCK_SEMAPHORE_OPTIONS_INIT;
-    options.watchdog_lease_ms = 600;
+    options.watchdog_lease_ms = lease_ms(600);
     dlock_semaphore_t* semaphore = open_semaphore(client, 2, &options);
     CHECK(in_another_thread(acquire_two_and_end, semaphore) == DLOCK_OK);
     dlock_loss_t loss = DLOCK_LOSS_NONE;
