@@ -7,8 +7,17 @@ export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 scripts/packages.sh
 DLOCK_PACKAGED=1 scripts/dist.sh >/dev/null
 echo "--- built"
+# What uses the packages of build/dist, beside all else.
+lane() {
+    local tests status=0
+    for tests in "$@"; do python3 "scripts/$tests.py" || status=1; done
+    return $status
+}
 status=0
-for tests in test_examples test_docs test_command test_newcomer test_book; do
-    python3 "scripts/$tests.py" || status=1
-done
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+lane test_command test_newcomer >"$said" 2>&1 &
+lane test_examples test_docs test_book || status=1
+wait $! || status=1
+cat "$said"
 exit $status

@@ -44,7 +44,7 @@ def test_an_unclosed_client_warns_and_its_locks_run_out(
     while own_server.command("EXISTS", "k"):
         assert time.monotonic() < end, "renewed"
         time.sleep(0.02)
-    assert calls(own_server) - before <= 1, "but for a renewal that was on its way"
+    assert calls(own_server) - before <= 1, "one renewal may have been on its way"
     with libdlock.connect(own_server.url) as other:
         assert other.lock("k").acquire(blocking=False)
 

@@ -24,6 +24,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "load: what `make check-long` does for longer")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With pytest-xdist, one process prepares an application and runs all of its tests."""
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        app = item.callspec.params.get("app") if hasattr(item, "callspec") else None
+        item.add_marker(pytest.mark.xdist_group(app.name if isinstance(app, App) else "of no application"))
+
+
 @pytest.fixture(scope="session")
 def prepared_apps() -> dict[str, str | None]:
     """Which applications were prepared, and what was wrong."""

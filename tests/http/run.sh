@@ -12,7 +12,8 @@ export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 py/install.sh
 echo "--- built"
 
-tests() { "$venv/bin/python" -m pytest -p no:cacheprovider -p no:asyncio "$@"; }
+# The applications beside one another, as most tests wait for a server that is away.
+tests() { "$venv/bin/python" -m pytest -p no:cacheprovider -p no:asyncio -n 3 --dist loadgroup "$@"; }
 if [ "${1:-}" = long ]; then
     tests tests/http --long -m load -rP
 elif [ $# -gt 0 ]; then

@@ -18,9 +18,13 @@ if [ -z "$(find "$build/built" -newer tests/redisson/peer/pom.xml 2>/dev/null)" 
 fi
 
 export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
-scripts/packages.sh python
+scripts/packages.sh
+export DLOCK_PACKAGED=1
+PYTHONPATH=scripts build/venv/bin/python tests/interop/workers.py
+scripts/build.sh libdlock-redisson-worker >/dev/null
 echo "--- built"
-tests() { build/venv/bin/python -m pytest -p no:cacheprovider "$@"; }
+# Two files at a time, as most tests wait: each with a server, a JVM of Redisson and a process of each language.
+tests() { build/venv/bin/python -m pytest -p no:cacheprovider -n 2 --dist loadfile "$@"; }
 
 if [ "${1:-}" = long ]; then
     repeats=${REPEATS:-20}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -13,6 +14,11 @@ from typing import NamedTuple, Protocol, TypeVar
 from helpers import SOON, Fleet, Worker, eventually
 
 T = TypeVar("T")
+
+#: A round trip and a wake-up, as a rule: far below every poll and every lease.
+AT_ONCE = 150_000  # us
+#: What a busy machine may make of one of them; still far below the poll of 30 s.
+BY_A_MESSAGE = 5_000_000  # us
 
 
 class Grant(NamedTuple):
@@ -131,6 +137,12 @@ class Started(Future[tuple[int, T]]):
 def now_us() -> int:
     """CLOCK_MONOTONIC, as Java's nanoTime and every worker has it."""
     return time.monotonic_ns() // 1000
+
+
+def check_woken(took: list[int]) -> None:
+    """Each was woken by a message, and half of them at once (us)."""
+    assert all(0 <= us < BY_A_MESSAGE for us in took), took
+    assert statistics.median(took) < AT_ONCE, took
 
 
 def listening(fleet: Fleet, name: str) -> None:

@@ -9,14 +9,13 @@ import libdlock
 import pytest
 from helpers import Fleet, eventually
 from redisson import Peer, Redisson
-from sides import Thread, now_us
+from sides import BY_A_MESSAGE, Thread, now_us
 from wire import Wire
 
 VECTORS = json.loads((Path(__file__).resolve().parents[1] / "vectors/names.json").read_text())
 #: Every name that we take. What we refuse Redisson may take, so there is nothing to share.
 NAMES = [(vector["why"], bytes.fromhex(vector["hex"]).decode()) for vector in VECTORS["names"] if vector["ok"]]
 #: The message, not our poll of 30 s.
-AT_ONCE = 150_000  # us
 
 
 def channel(name: str) -> str:
@@ -38,13 +37,13 @@ def share(wire: Wire, lock: libdlock.Lock, redisson: Redisson, here: Thread, nam
     called = now_us()
     here.run(lock.release)
     theirs = them.got()
-    assert theirs.at - called < AT_ONCE
+    assert theirs.at - called < BY_A_MESSAGE
 
     assert wire.fields(key) == {them.owner: "1"}
     acquired = here.start(lock.acquire)
     listening()
     called = them.release(name)
-    assert acquired.ended()[0] - called < AT_ONCE
+    assert acquired.ended()[0] - called < BY_A_MESSAGE
     held = here.run(lambda: lock.held)
     assert held is not None
     assert theirs.token is not None

@@ -9,12 +9,11 @@ import libdlock
 import pytest
 from helpers import Fleet
 from redisson import Redisson, Refused
-from sides import Thread, listening, now_us
+from sides import BY_A_MESSAGE, Thread, listening, now_us
 from wire import Wire
 
 HOLDERS = ["ours", "redisson"]
 #: From a timer or a message to its effect, on a busy machine.
-SLACK_MS = 150
 
 
 class Elsewhere(NamedTuple):
@@ -71,12 +70,12 @@ def test_the_questions_about_a_released_lock(elsewhere: Elsewhere, theirs: Redis
 def test_a_given_lease_counts_down_and_ends_the_hold(elsewhere: Elsewhere, theirs: Redisson, name: str) -> None:
     them = theirs.thread()
     elsewhere.hold(600)
-    ttl, seen = them.ttl(name), now_us()
-    assert 300 < ttl <= 600
+    asked, ttl = now_us(), them.ttl(name)
+    assert 0 < ttl <= 600
     them.tell_acquire(name)
-    waited = (them.got().at - seen) / 1000
+    waited = them.got().at - asked
     # The server counts whole milliseconds, and theirs asks again when the time it was told is over.
-    assert ttl - 5 - SLACK_MS < waited < ttl + SLACK_MS, f"{waited} ms for a lease with {ttl} ms left"
+    assert (ttl - 5) * 1000 < waited < ttl * 1000 + BY_A_MESSAGE, f"{waited} us for a lease with {ttl} ms left"
     them.release(name)
 
 
@@ -90,7 +89,7 @@ def test_a_force_unlock_frees_it_and_wakes_who_waits(
     listening(fleet, name)
     called = now_us()
     assert operator.force(name)
-    assert them.got().at - called < SLACK_MS * 1000
+    assert them.got().at - called < BY_A_MESSAGE
     them.release(name)
 
 
@@ -101,7 +100,7 @@ def test_a_timed_try_gives_up_in_time(elsewhere: Elsewhere, theirs: Redisson, na
     called = now_us()
     assert not them.attempt(name, wait_ms=200)
     # Its clock has whole ms.
-    assert 199 <= (now_us() - called) / 1000 < 200 + SLACK_MS
+    assert 199_000 <= now_us() - called < 200_000 + BY_A_MESSAGE
     elsewhere.release()
 
 
@@ -114,7 +113,7 @@ def lost(lock: libdlock.Lock) -> str | None:
 
 
 def test_we_are_told_of_a_force_unlock(fleet: Fleet, theirs: Redisson, here: Thread, name: str) -> None:
-    with libdlock.connect(fleet.server.url, lease=0.3) as brisk:  # renews every 100 ms
+    with libdlock.connect(fleet.server.url, lease=1.5) as brisk:  # renews every 500 ms
         lock, them = brisk.lock(name), theirs.thread()
         here.run(lock.acquire)
         told = here.start(lambda: lost(lock))
@@ -122,7 +121,7 @@ def test_we_are_told_of_a_force_unlock(fleet: Fleet, theirs: Redisson, here: Thr
         assert them.force(name)
         at, reason = told.ended()
         assert reason == "deleted"
-        assert (at - forced) / 1000 < 100 + SLACK_MS, "at the next renewal"
+        assert at - forced < 1_500_000, "by a renewal, before the lease would be over"
         with pytest.raises((libdlock.NotHeld, libdlock.LockLost)):
             here.run(lock.release)
 
