@@ -79,6 +79,8 @@ pub(super) struct Contender<P: Primitive> {
     too_late: u32,
     /// How many cancels in a row did.
     late_cancels: u32,
+    /// The number of permits that its last request wanted and the queue keeps room for; not known after a request that failed.
+    pub(super) kept: Option<u32>,
 }
 
 /// Starts the contender of a line whose phase has just become [`Phase::Contending`].
@@ -88,8 +90,16 @@ pub(super) fn start<P: Primitive>(shared: &Arc<Contended<P>>, first: First<P>) {
     tasks.spawn_operation(async move {
         let mut guard = CutOffOnDrop::new(&shared);
         let queued = !matches!(first, First::Ask { queued: false });
-        let contender =
-            Contender { shared, queued, waited: queued, channel: None, turn: None, too_late: 0, late_cancels: 0 };
+        let contender = Contender {
+            shared,
+            queued,
+            waited: queued,
+            channel: None,
+            turn: None,
+            too_late: 0,
+            late_cancels: 0,
+            kept: None,
+        };
         contender.run(first).await;
         guard.disarm();
     });
@@ -173,6 +183,7 @@ impl<P: Primitive> Contender<P> {
     ) -> Next<P> {
         if !matches!(done.reply, Acquired::TooLate { .. }) {
             self.too_late = 0;
+            self.kept = Some(wanted.permits());
         }
         match done.reply {
             Acquired::Granted { token, .. } => self.granted(wanted, step, token, &done),
@@ -270,7 +281,7 @@ impl<P: Primitive> Contender<P> {
         let shared = &self.shared;
         // The bytes of this attempt, or of the one before it, may have joined the queue.
         self.queued |= failed.echo_until.is_some();
-        self.waited = true;
+        (self.waited, self.kept) = (true, None);
         // A failure that is not `away` stays, whatever the kind of its error.
         if !(failed.away && passes(failed.error.kind())) {
             shared.refuse_all(&failed.error);

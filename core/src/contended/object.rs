@@ -87,13 +87,11 @@ impl<P: Primitive> Contended<P> {
     }
 
     /// Somebody left the line at whose front one stood that wanted `before`. The contender is told what it would not see by
-    /// itself: that nobody waits any more, or that it has kept room on the server for another number than the next one wants.
-    pub(super) fn has_left(&self, mut line: LineGuard<'_, P>, before: Option<P::Wanted>) {
+    /// itself: that nobody waits any more, or that the first in line wants another number than it asked for.
+    pub(super) fn has_left(&self, line: LineGuard<'_, P>, before: Option<P::Wanted>) {
         let next = line.wanted();
-        let differs = next.zip(before).is_some_and(|(next, before)| next.permits() != before.permits());
-        let asks = differs && line.note_if_contending(Mail { ask: true, ..Mail::default() });
         drop(line);
-        if asks || next.is_none() {
+        if next.map(Wanted::permits) != before.map(Wanted::permits) {
             self.wake_contender();
         }
     }

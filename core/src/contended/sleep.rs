@@ -4,7 +4,7 @@ use super::contend::{Contender, Next};
 use super::line::Mail;
 use super::object::Obstacle;
 use super::sleepers::{Alarm, WakeReason};
-use super::{Primitive, is_ours};
+use super::{Primitive, Wanted, is_ours};
 use crate::backend::Failed;
 use crate::time::Tick;
 
@@ -78,8 +78,10 @@ impl<P: Primitive> Contender<P> {
             let reason = entry.take_reason();
             let mail = {
                 let mut line = shared.line();
-                if line.wanted().is_none() {
-                    return Next::Leave;
+                let Some(wanted) = line.wanted() else { return Next::Leave };
+                // Callers have left, and perhaps others have come since: the queue keeps room for what nobody here wants.
+                if self.kept.is_some_and(|kept| kept != wanted.permits()) {
+                    return Next::Ask;
                 }
                 if matches!(reason, Some(WakeReason::Held { .. })) { Mail::default() } else { line.take_mail() }
             };

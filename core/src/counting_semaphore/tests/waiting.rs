@@ -102,6 +102,24 @@ async fn a_waiter_that_leaves_lets_through_those_behind_it() {
     }
 }
 
+/// The contender learns of both at once: it keeps its place, and asks for another number.
+#[tokio::test]
+async fn a_caller_right_after_one_that_gave_up_is_asked_for() {
+    for place in Place::both() {
+        let slots = place.slots(3, 2).await;
+        let many = waits(&slots[1], 3);
+        queued(&slots[0], 1).await;
+        let behind = waits(&slots[2], 1);
+        queued(&slots[0], 2).await;
+        let left = Instant::now();
+        many.abort();
+        granted(waits(&slots[1], 1)).await;
+        granted(behind).await;
+        assert!(left.elapsed() < TOLD, "{:?}", left.elapsed());
+        all_are_back(&slots[0], 0).await;
+    }
+}
+
 #[tokio::test]
 async fn a_wait_that_is_over_says_what_is_available() {
     for place in Place::both() {

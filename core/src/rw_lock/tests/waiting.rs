@@ -171,6 +171,53 @@ async fn a_reader_behind_a_writer_that_gives_up_is_asked_for() {
     nothing_is_left(&lock).await;
 }
 
+/// The contender learns of both at once: it has not left the queue, and keeps the place of the writer.
+#[tokio::test]
+async fn a_reader_right_after_a_writer_that_gave_up_is_asked_for() {
+    for place in Place::both() {
+        let locks = place.prices(3).await;
+        let reads = locks[0].read().acquire().await.unwrap();
+        let writer = waits(&locks[1].write());
+        queued(&locks[0], 1).await;
+        let behind = waits(&locks[2].read());
+        queued(&locks[0], 2).await;
+        let left = Instant::now();
+        writer.abort();
+        let reader = waits(&locks[1].read());
+        let both = [granted(reader).await, granted(behind).await];
+        assert!(left.elapsed() < TOLD, "{:?}", left.elapsed());
+        drop((both, reads));
+        nothing_is_left(&locks[0]).await;
+    }
+}
+
+/// The same the other way round: the place of a reader lets other readers pass, and a writer's does not.
+#[tokio::test]
+async fn a_writer_right_after_a_reader_that_gave_up_is_asked_for() {
+    let place = Place::server();
+    let locks = place.prices(3).await;
+    let writes = locks[0].write().acquire().await.unwrap();
+    let reader = waits(&locks[1].read());
+    queued(&locks[0], 1).await;
+    let behind = waits(&locks[2].read());
+    queued(&locks[0], 2).await;
+    let left = Instant::now();
+    reader.abort();
+    let writer = waits(&locks[1].write());
+    let field = format!("want:{}", locks[1].shared.client().id());
+    soon("the queue knows what it wants now", async {
+        while place.server.as_ref().unwrap().cmd(&["HGET", "dlock_rw_seen:{prices}", &field]).text() == "1" {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    assert!(left.elapsed() < TOLD, "{:?}", left.elapsed());
+    writes.release().await.unwrap();
+    granted(writer).await.release().await.unwrap();
+    granted(behind).await.release().await.unwrap();
+    nothing_is_left(&locks[0]).await;
+}
+
 /// The next caller of a process wants less than the place in the queue says: those behind the process fit too.
 #[tokio::test]
 async fn a_writer_that_gives_up_lets_through_those_behind_its_process() {

@@ -227,6 +227,28 @@ async fn a_next_caller_that_wants_fewer_lets_others_through() {
     }
 }
 
+/// The same with a next caller that comes before the contender has learned that the first one left.
+#[tokio::test]
+async fn a_caller_right_after_one_that_gave_up_is_asked_for() {
+    for place in Place::both() {
+        let pools = place.pools(3, 4).await;
+        let held = pools[0].acquire_many(2).await.unwrap();
+        let many = waits(&pools[1], 4);
+        queued(&pools[0], 1).await;
+        let behind = waits(&pools[2], 1);
+        queued(&pools[0], 2).await;
+        let left = Instant::now();
+        many.abort();
+        let few = waits(&pools[1], 1);
+        let (few, behind) = (granted(few).await, granted(behind).await);
+        assert!(left.elapsed() < TOLD, "{:?}", left.elapsed());
+        for held in [few, behind, held] {
+            held.release().await.unwrap();
+        }
+        nothing_is_left(&pools[0]).await;
+    }
+}
+
 /// The room that the queue keeps is for the caller that is first now.
 #[tokio::test]
 async fn a_next_caller_that_wants_more_is_asked_for_at_once() {

@@ -66,6 +66,29 @@ async fn a_dropped_wait_leaves_nothing_behind() {
     }
 }
 
+/// The contender of `b` learns of both at once, and keeps the place in the queue. What the set had is free.
+#[tokio::test]
+async fn callers_right_after_a_set_that_gave_up_are_served() {
+    for place in Place::both() {
+        let (one, other) = (place.client().await, place.client().await);
+        let busy = lock(&other, "b").acquire().await.unwrap();
+        let waiter = waits(&set(&one));
+        queued(&other, "b", 1).await;
+        waiter.abort();
+        let next = ["a", "b"].map(|name| {
+            let lock = lock(&one, name);
+            tokio::spawn(async move { lock.acquire().await })
+        });
+        let released = std::time::Instant::now();
+        busy.release().await.unwrap();
+        for next in next {
+            soon("it is granted", next).await.unwrap().unwrap().release().await.unwrap();
+        }
+        assert!(released.elapsed() < TOLD, "{:?}", released.elapsed());
+        nothing_is_left(&one, &NAMES).await;
+    }
+}
+
 /// In the order of their names each would have what the other waits for.
 #[tokio::test]
 async fn sets_in_opposite_order_do_not_block_each_other() {
