@@ -22,6 +22,7 @@ import { native } from "./port.js";
 import type { Queue } from "./queue.js";
 import { TAKEN } from "./queue-jobs.js";
 import { warn } from "./warning.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** What a consumer calls with each delivery. */
 export type Handler = (delivery: Delivery) => unknown;
@@ -284,6 +285,8 @@ export class Consumer implements AsyncDisposable {
     }
   }
 }
+
+refuseUnbound(Consumer, "consumer", "consumer");
 
 /** Why a job failed: what kind of error it was, whose text may be anything. */
 function reasonOf(error: unknown): string {
