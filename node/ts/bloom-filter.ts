@@ -7,6 +7,7 @@ import { refuseElsewhere } from "./elsewhere.js";
 import { invalidArgument, unwrap } from "./error.js";
 import type { Handle, Item } from "./native.js";
 import { freeWith, native, submit } from "./port.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a Bloom filter is made. */
 export interface BloomFilterOptions {
@@ -117,6 +118,8 @@ export class BloomFilter {
     return unwrap(await submit<boolean>(this, (id) => native.bloomFilterClear(id, this.#handle)));
   }
 }
+
+refuseUnbound(BloomFilter, "filter", "filter");
 
 /** The items as the native module takes them. */
 function each(items: Iterable<Item>, object: string): Item[] {

@@ -20,6 +20,7 @@ import { type Semaphore, type SemaphoreOptions, openSemaphore } from "./semaphor
 import type { Stats } from "./stats.js";
 import { warn } from "./warning.js";
 import { type Worker, type WorkerOptions, leaseWorker } from "./worker.js";
+import { refuseUnbound } from "./unbound.js";
 
 /**
  * Connects to `redis://`, `rediss://` (TLS), `unix://` or `memory://`. Options may also stand in the URL's query.
@@ -221,3 +222,5 @@ export class Client implements AsyncDisposable {
     await this.close();
   }
 }
+
+refuseUnbound(Client, "client", "client");

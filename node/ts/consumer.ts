@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { constants } from "node:os";
-import { setTimeout as pause } from "node:timers/promises";
 
 import {
   type ReadersOf,
@@ -17,11 +16,13 @@ import { wrongType } from "./convert.js";
 import { Delivery, TAKE_AWAY, unended } from "./delivery.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { DlockError, cancelled, invalidArgument, isFailure, unwrap } from "./error.js";
+import { microtask, pause } from "./loop.js";
 import type { Failure } from "./native.js";
 import { native } from "./port.js";
 import type { Queue } from "./queue.js";
 import { TAKEN } from "./queue-jobs.js";
 import { warn } from "./warning.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** What a consumer calls with each delivery. */
 export type Handler = (delivery: Delivery) => unknown;
@@ -278,12 +279,14 @@ export class Consumer implements AsyncDisposable {
       this.#onError(error, delivery);
     } catch (thrown) {
       // The caller's mistake comes up as from any callback, and ends no consumer.
-      queueMicrotask(() => {
+      microtask(() => {
         throw thrown;
       });
     }
   }
 }
+
+refuseUnbound(Consumer, "consumer", "consumer");
 
 /** Why a job failed: what kind of error it was, whose text may be anything. */
 function reasonOf(error: unknown): string {

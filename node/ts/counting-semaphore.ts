@@ -6,6 +6,7 @@ import { isFailure, unwrap } from "./error.js";
 import type { Answer, Handle, NativeCountingSemaphoreInspection } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 import { warn } from "./warning.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How permits of a counting semaphore are acquired. */
 export interface TakePermitsOptions {
@@ -163,6 +164,8 @@ export class CountingSemaphore {
     return submit(this, (id) => native.countingSemaphoreRelease(id, this.#handle, permits));
   }
 }
+
+refuseUnbound(CountingSemaphore, "semaphore", "semaphore");
 
 const NOBODY = "permits here have no owner: acquire(), and release() in a finally;";
 

@@ -9,6 +9,7 @@ import { native, submit } from "./port.js";
 import type { Queue } from "./queue.js";
 import { jobId } from "./queue-jobs.js";
 import { warn } from "./warning.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a job is put back. */
 export interface NackOptions {
@@ -235,6 +236,8 @@ export class Delivery implements AsyncDisposable {
     }
   }
 }
+
+refuseUnbound(Delivery, "delivery", "delivery");
 
 const OVER = "the delivery was ended before, or was lost";
 

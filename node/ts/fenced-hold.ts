@@ -1,6 +1,7 @@
 import { jsonValue } from "./json.js";
 import type { Grant } from "./port.js";
 import { type Nestable, ReentrantHold } from "./reentrant-hold.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** A hold with a fencing token, which may be entered again. */
 export abstract class FencedHold extends ReentrantHold {
@@ -18,3 +19,5 @@ export abstract class FencedHold extends ReentrantHold {
     return { ...super.toJSON(), token: jsonValue(this.token) };
   }
 }
+
+refuseUnbound(FencedHold, "hold", "held");

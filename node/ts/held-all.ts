@@ -7,6 +7,7 @@ import type { LockAll } from "./lock-all.js";
 import type { LossReason } from "./native.js";
 import { type Grant, native } from "./port.js";
 import { NESTED, type Nestable, type Nested, ReentrantHold, nestedLocks } from "./reentrant-hold.js";
+import { refuseUnbound } from "./unbound.js";
 
 /**
  * One hold of several locks, which is held as long as each of them is: `signal` fires when the first of them is lost. The others
@@ -62,6 +63,8 @@ export class HeldAll extends ReentrantHold {
     return nestedLocks(this.lockAll, wanted);
   }
 }
+
+refuseUnbound(HeldAll, "hold", "held");
 
 refuseElsewhere(HeldAll, "a hold of several locks", {
   detach: "client.lock(name) has holds that are handed to another process, one by one",

@@ -2,6 +2,7 @@ import { unwrap } from "./error.js";
 import { HANDLE, Hold } from "./hold.js";
 import { type Grant, native } from "./port.js";
 import type { Semaphore } from "./semaphore.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** Permits that one acquire of a semaphore brought, which end together. They have no fencing token: several hold at once. */
 export class HeldPermits extends Hold {
@@ -32,3 +33,5 @@ export class HeldPermits extends Hold {
     );
   }
 }
+
+refuseUnbound(HeldPermits, "hold", "held");

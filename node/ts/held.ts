@@ -4,6 +4,7 @@ import { END_WITH, HANDLE } from "./hold.js";
 import type { Lock } from "./lock.js";
 import { type Grant, native, submit } from "./port.js";
 import { NESTED, type Nestable, type Nested, nestedLocks } from "./reentrant-hold.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** One hold of a lock. */
 export class Held extends FencedHold {
@@ -28,3 +29,5 @@ export class Held extends FencedHold {
     return nestedLocks(this.lock, wanted);
   }
 }
+
+refuseUnbound(Held, "hold", "held");

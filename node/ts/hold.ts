@@ -4,6 +4,7 @@ import { type DlockError, isFailure, lost, unwrap } from "./error.js";
 import type { Answer, Handle, Loss, LossReason } from "./native.js";
 import { type Grant, native, submit, watch } from "./port.js";
 import { warn } from "./warning.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** What can be held: a lock or several, a side of a read-write lock, permits of a semaphore, a number of a pool. */
 export interface Holdable {
@@ -193,3 +194,5 @@ export class Hold<Of extends Holdable = Holdable> implements AsyncDisposable {
     if (this.#ended) unwrap(answer);
   }
 }
+
+refuseUnbound(Hold, "hold", "held");

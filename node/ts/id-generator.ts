@@ -5,6 +5,7 @@ import { refuseElsewhere } from "./elsewhere.js";
 import { unwrap } from "./error.js";
 import type { Handle } from "./native.js";
 import { freeWith, native, submit } from "./port.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a generator of ids begins, where the server knows nothing yet. */
 export interface IdGeneratorOptions {
@@ -79,6 +80,8 @@ export class IdGenerator {
     return unwrap(await submit<BigInt64Array>(this, (id) => native.idGeneratorNextIds(id, this.#handle, count)));
   }
 }
+
+refuseUnbound(IdGenerator, "generator", "ids");
 
 // What sequences, and the generators of Redisson, have, and where it is here.
 refuseElsewhere(IdGenerator, "an id generator", {

@@ -5,6 +5,7 @@ import { refuseElsewhere } from "./elsewhere.js";
 import { unwrap } from "./error.js";
 import type { Handle } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a latch is waited for. */
 export interface LatchWaitOptions {
@@ -92,6 +93,8 @@ export class Latch {
     return unwrap(await submit<boolean>(this, (id) => native.latchDelete(id, this.#handle)));
   }
 }
+
+refuseUnbound(Latch, "latch", "latch");
 
 const ONE_ROUND = "a latch is for one round: give each round a name of its own";
 

@@ -11,6 +11,7 @@ import { KIND, Lockable, START, kindOf } from "./lockable.js";
 import type { Handle, Id, Submitted } from "./native.js";
 import { native } from "./port.js";
 import { NAMES, TYPE } from "./reentrant-hold.js";
+import { refuseUnbound } from "./unbound.js";
 
 const OP = "lock all";
 const CALL = "lockAll(names, options)";
@@ -78,6 +79,8 @@ export class LockAll extends Lockable<HeldAll> {
     return native.lockAllAcquire(id, this[HANDLE], waitMs, leaseMs);
   }
 }
+
+refuseUnbound(LockAll, "set of locks", "locks");
 
 const THROUGH_THE_HOLD =
   "the hold that acquire() resolves with has it: const held = await locks.acquire(), then await held.release()";

@@ -4,6 +4,7 @@ import { objectName, wrongType } from "./convert.js";
 import { DlockError } from "./error.js";
 import type { RwHeld } from "./rw-held.js";
 import { STEALING, type Side } from "./rw-lock.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** Shared: beside other shared holds; exclusive: alone. */
 export type WebLockMode = "exclusive" | "shared";
@@ -192,6 +193,8 @@ export class LockManager {
     return { held, pending: [...pending, ...times(others, { name, mode: undefined, clientId: undefined })] };
   }
 }
+
+refuseUnbound(LockManager, "client", "client.locks");
 
 function times(count: number, info: WebLockInfo): WebLockInfo[] {
   return Array.from({ length: Math.max(0, count) }, () => ({ ...info }));

@@ -10,6 +10,7 @@ import { KIND, Lockable, START, kindOf } from "./lockable.js";
 import type { Handle, Id, NativeInspection, Submitted } from "./native.js";
 import { type Grant, native, submit } from "./port.js";
 import { TYPE } from "./reentrant-hold.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a lock is opened. */
 export interface LockOptions extends LeaseOptions {
@@ -143,3 +144,5 @@ export class Lock extends Lockable<Held> {
     return unwrap(await submit<boolean>(this, (id) => native.lockForceRelease(id, this[HANDLE])));
   }
 }
+
+refuseUnbound(Lock, "lock", "lock");

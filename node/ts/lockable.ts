@@ -19,6 +19,7 @@ import type { Answer, Handle, Id, Submitted } from "./native.js";
 import { type Grant, freeWith, submit } from "./port.js";
 import { NAMES, type Nestable, type ReentrantHold, TYPE } from "./reentrant-hold.js";
 import { enter, refuseDeadlock } from "./scope.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** Known to the kinds of lockables only: no methods of a user. */
 export const KIND = Symbol("kind");
@@ -128,3 +129,5 @@ export abstract class Lockable<H extends ReentrantHold = FencedHold> implements 
   /** @internal Starts an acquire. */
   abstract [START](id: Id, waitMs: number | undefined, leaseMs: number | undefined): Submitted;
 }
+
+refuseUnbound(Lockable, "lock", "lock");

@@ -4,6 +4,7 @@
 
 import { onAbort, reasonOf } from "./abort.js";
 import { isFailure, unwrap } from "./error.js";
+import { atNextTurn, microtask, nextTick } from "./loop.js";
 import {
   type Answer,
   Environment,
@@ -55,8 +56,6 @@ let drains = 0;
 let postponed = false;
 /** What is to be done at the end of this turn of the loop. */
 let atEnd: (() => void) | undefined;
-// Taken once: test frameworks put clocks of their own in its place, which stand still.
-const nextTick = process.nextTick.bind(process);
 
 /** This environment's native side. */
 export const native = new Environment(ring);
@@ -221,7 +220,7 @@ function keepAlive(change: 1 | -1): void {
  */
 function ring(): void {
   drains += 1;
-  if (drains === PATIENCE) setImmediate(afterTurn);
+  if (drains === PATIENCE) atNextTurn(afterTurn);
   if (drains <= 2 * PATIENCE) drain();
   else postponed = true;
 }
@@ -243,7 +242,7 @@ function drain(): void {
     else finish(id, value(tag, number(row + 2), number(row + 3), others));
   }
   // What is left does not ring again.
-  if (count === BATCH) setImmediate(drain);
+  if (count === BATCH) atNextTurn(drain);
 }
 
 function number(at: number): number {
@@ -283,7 +282,7 @@ function tell(target: EventTarget | undefined, { level, object, message }: Nativ
     target?.onEvent({ level, object: object ?? undefined, message });
   } catch (error) {
     // The caller's mistake comes up as from any callback, and keeps nobody else from what has finished.
-    queueMicrotask(() => {
+    microtask(() => {
       throw error;
     });
   }

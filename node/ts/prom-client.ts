@@ -16,6 +16,7 @@ import { type Metric, type Registry, register as defaultRegister } from "prom-cl
 
 import { type ReadersOf, readOptions, words } from "./arguments.js";
 import { wrongType } from "./convert.js";
+import { microtask } from "./loop.js";
 import type { Histogram, Stats } from "./stats.js";
 
 /** How the statistics of a client are exported. */
@@ -106,7 +107,7 @@ class Sources {
   #blocks(): readonly [Labels, Block][] {
     if (!this.#seen) {
       this.#seen = [...this.#clients].flatMap(([name, client]) => blocksOf(name, client.stats()));
-      queueMicrotask(() => (this.#seen = undefined));
+      microtask(() => (this.#seen = undefined));
     }
     return this.#seen;
   }

@@ -29,6 +29,7 @@ import {
   newJob,
   oneOfMany,
 } from "./queue-jobs.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a queue is opened. The options are this object's own, not the queue's on the server. */
 export interface QueueOptions {
@@ -283,6 +284,8 @@ export class Queue implements AsyncIterable<Delivery> {
   }
 }
 
+refuseUnbound(Queue, "queue", "queue");
+
 /** The dead list of a queue, made by `Queue.dead`. */
 export class DeadJobs {
   readonly queue: Queue;
@@ -325,6 +328,8 @@ export class DeadJobs {
     return unwrap(await submit<number>(queue, (id) => native.queuePurgeDead(id, queue[HANDLE])));
   }
 }
+
+refuseUnbound(DeadJobs, "queue", "queue.dead");
 
 // What BullMQ, Bull, bee-queue, SQS and AMQP call it.
 const DEAD = "queue.dead has list(), requeue(id), requeueAll(), remove(id) and purge()";

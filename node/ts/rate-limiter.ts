@@ -17,6 +17,7 @@ import type { Answer, Decisions, Handle, NativeDecision } from "./native.js";
 import { freeWith, native, submit, unlessAborted } from "./port.js";
 import { RATE, type Rate, givenRate, nativeRate, readRates } from "./rate.js";
 import { decide } from "./turn.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** What a limiter is, besides its rates. */
 interface Policy {
@@ -397,3 +398,5 @@ export class RateLimiter {
     return new Decided(decision);
   }
 }
+
+refuseUnbound(RateLimiter, "limiter", "limiter");

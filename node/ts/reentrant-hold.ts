@@ -2,6 +2,7 @@ import type { Client } from "./client.js";
 import { unwrap } from "./error.js";
 import { ADD_LEVEL, HANDLE, Hold, type Holdable } from "./hold.js";
 import { native } from "./port.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** Known to the kinds of holds and to scopes only: no methods of a user. */
 export const PRESENT = Symbol("present");
@@ -40,6 +41,8 @@ export abstract class ReentrantHold extends Hold<Nestable> {
   /** @internal What is said about an acquire of `wanted`, which has a name of this, by a function that runs under this hold. */
   abstract [NESTED](wanted: Nestable): Nested;
 }
+
+refuseUnbound(ReentrantHold, "hold", "held");
 
 export const NEVER: Nested["then"] = "neither would ever end";
 export const USE_IT = "use the hold that it was given (held.reenter() adds a level)";

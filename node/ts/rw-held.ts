@@ -5,6 +5,7 @@ import type { Answer } from "./native.js";
 import { type Grant, native, submit } from "./port.js";
 import { NESTED, NEVER, type Nestable, type Nested, PRESENT, type ReentrantHold, USE_IT } from "./reentrant-hold.js";
 import type { RwLock, RwLockSide, Side } from "./rw-lock.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** One hold of one side of a read-write lock. Readers that share a hold on the server share its token, its lease and its loss. */
 export class RwHeld extends FencedHold {
@@ -80,3 +81,5 @@ export class RwHeld extends FencedHold {
     return { then: NEVER, instead: "let it end first, or begin with withWrite, whose function may read as well" };
   }
 }
+
+refuseUnbound(RwHeld, "hold", "held");

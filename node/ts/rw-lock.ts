@@ -12,6 +12,7 @@ import type { Handle, Id, NativeRwLockInspection, Submitted } from "./native.js"
 import { native, submit } from "./port.js";
 import { TYPE } from "./reentrant-hold.js";
 import { RwHeld } from "./rw-held.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** Known to what is made of read-write locks only: no method of a user. */
 export const STEALING = Symbol("stealing");
@@ -127,6 +128,8 @@ export class RwLockSide extends Lockable<RwHeld> {
   }
 }
 
+refuseUnbound(RwLockSide, "side", "side");
+
 /**
  * A read-write lock of one name, made by `Client.rwLock`: any number read at a time, or one writes. It is served in the order of
  * arrival: readers that stand next to one another are admitted together, and a reader that comes while a writer waits stands behind
@@ -200,6 +203,8 @@ export class RwLock {
     return unwrap(await submit<boolean>(this, (id) => native.rwLockForceRelease(id, this.read[HANDLE])));
   }
 }
+
+refuseUnbound(RwLock, "lock", "lock");
 
 const WHICH = "of which of its sides? Each is acquired as a lock is:";
 const THROUGH_THE_HOLD =

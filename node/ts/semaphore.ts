@@ -28,6 +28,7 @@ import { unwrap } from "./error.js";
 import { HeldPermits } from "./held-permits.js";
 import type { Answer, Handle, NativeSemaphoreInspection } from "./native.js";
 import { type Grant, freeWith, native, submit } from "./port.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a semaphore is opened. */
 export type SemaphoreOptions = LeaseOptions;
@@ -181,6 +182,8 @@ export class Semaphore {
     return { permits: permits ?? undefined, available, queued };
   }
 }
+
+refuseUnbound(Semaphore, "semaphore", "semaphore");
 
 // What the semaphores of other libraries have, and where it is here.
 const WITH_PERMITS = "withPermits(run) or withPermits({ permits }, run)";

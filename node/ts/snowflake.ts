@@ -2,6 +2,7 @@ import { type About, type ReadersOf, duration, integer, readOptions } from "./ar
 import { text, whole, wrongType } from "./convert.js";
 import { invalidArgument, unwrap } from "./error.js";
 import { type Generator, type Handle, type Layout, type Parts, binding } from "./native.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** The layouts that have a name: libdlock's own, Twitter's, and one whose ids fit a JavaScript number. */
 export type LayoutName = "default" | "twitter" | "js53";
@@ -119,6 +120,8 @@ export class Snowflake {
     return unwrap(binding.idParse(text(written, "id", "parse"), whole(base, "base", "parse")));
   }
 }
+
+refuseUnbound(Snowflake, "generator", "ids");
 
 function isLeased(options: SnowflakeOptions | Leased): options is Leased {
   return typeof options === "object" && (options as unknown) !== null && LEASED in options;

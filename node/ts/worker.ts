@@ -7,6 +7,7 @@ import { HANDLE, Hold } from "./hold.js";
 import type { Handle, Layout, LossReason } from "./native.js";
 import { type Grant, discard, native, submit, unlessAborted } from "./port.js";
 import { LEASED, type LayoutName, Snowflake } from "./snowflake.js";
+import { refuseUnbound } from "./unbound.js";
 
 /** How a worker number is leased. */
 export interface WorkerOptions {
@@ -127,6 +128,8 @@ export class Worker implements AsyncDisposable {
     await this.#hold[Symbol.asyncDispose]();
   }
 }
+
+refuseUnbound(Worker, "worker number", "worker");
 
 const IDS = "worker.snowflake() has it: const ids = worker.snowflake(), then ids.";
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -13,21 +14,25 @@ from ._hold import is_going_on
 
 if TYPE_CHECKING:
     from ._named import NamedObject
+    from .aio._block import Block
 
 
 class Holder:
     """A task or greenlet as the core knows it, and the locks and semaphores that it has acquired and not released.
 
     One that ends while it holds, or is collected because its loop is gone, stops the renewal of what it holds, with a
-    `ResourceWarning`: nobody else can release it.
+    `ResourceWarning`: nobody else can release it. It does so later if it has blocks that others may still end.
     """
 
-    __slots__ = ("__weakref__", "_levels", "_process", "_who", "id")
+    __slots__ = ("__weakref__", "_blocks", "_has_ended", "_levels", "_process", "_who", "id")
 
     def __init__(self, who: str) -> None:
         self.id = _native.fresh_holder()
         self._who = who
         self._process = os.getpid()
+        self._has_ended = False
+        # Innermost last. Weak: a block that nobody can end any more, because what it is part of is gone, is over.
+        self._blocks: list[weakref.ref[Block]] = []
         # By the client's handle, the kind and the name, for all lock objects of one name are the same lock.
         self._levels: dict[tuple[int, str, str], tuple[NamedObject, int]] = {}
 
@@ -44,9 +49,26 @@ class Holder:
         if found is not None and found[1] > 1:
             self._levels[key] = (found[0], found[1] - 1)
 
+    def block_entered(self, block: Block) -> None:
+        """It has begun an `async with`."""
+        self._blocks.append(weakref.ref(block))
+
+    def block_left(self, block: Block) -> None:
+        """An `async with` of it is over, and in whichever task."""
+        self._blocks = [other for other in self._blocks if other() not in (None, block)]
+        if self._has_ended and not self._blocks:
+            self._abandon("ended")
+
+    def innermost_block(self, lock: NamedObject) -> Block | None:
+        """The block that began last of those that will release `lock`."""
+        blocks = [block() for block in self._blocks]
+        return next((block for block in reversed(blocks) if block and block.ends is lock), None)
+
     def ended(self, ended: Any) -> None:
         """The task or greenlet is done."""
-        self._abandon("ended")
+        self._has_ended = True
+        if not self._blocks:
+            self._abandon("ended")
 
     def __del__(self) -> None:
         self._abandon("was collected")

@@ -73,31 +73,45 @@ def _forward(level: str, name: str | None, message: str) -> None:
         logger.exception("a logging handler failed")
 
 
-_pump: _Pump | None = None
-_starting = threading.Lock()
+class _Here:
+    """The pump of one process, once that has connected."""
+
+    def __init__(self) -> None:
+        self.pump: _Pump | None = None
+        self._starting = threading.Lock()
+
+    def port(self) -> int:
+        with self._starting:
+            if self.pump is None:
+                self.pump = _Pump()
+            return self.pump.port.handle
+
+
+# By the process's id and not by Python's hook alone: a fork in C, such as uWSGI's, calls no hook. A child has a lock of its
+# own: another thread may have held its parent's at the fork.
+_pumps: dict[int, _Here] = {}
 
 
 def port() -> int:
     """The handle of this process's log port; the first call starts its thread."""
-    global _pump
-    with _starting:
-        if _pump is None:
-            _pump = _Pump()
-        return _pump.port.handle
+    here = _pumps.get(os.getpid())
+    if here is None:
+        _forget_others()
+        here = _pumps.setdefault(os.getpid(), _Here())
+    return here.port()
+
+
+def _forget_others() -> None:
+    for process in list(_pumps):
+        if process != os.getpid() and (parent := _pumps.pop(process, None)) and parent.pump:
+            parent.pump.forget()
 
 
 def _stop() -> None:
-    if _pump is not None:
-        _pump.stop()
-
-
-def _after_fork_in_child() -> None:
-    global _pump, _starting
-    _starting = threading.Lock()  # another thread may have held it at the fork
-    if _pump is not None:
-        _pump.forget()
-        _pump = None
+    here = _pumps.get(os.getpid())
+    if here is not None and here.pump is not None:
+        here.pump.stop()
 
 
 atexit.register(_stop)
-os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=_forget_others)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from .. import _native
+from .._holder import Holder
 from .._named import NamedObject
+from ._block import Block, BlockEnd
 from ._held import Held
 from ._holder import running_holder
 from ._owned import OwnedHold
@@ -23,16 +26,24 @@ class HeldByTasks(NamedObject, Generic[_H, _O]):
     _owned_class: type[_O]
     _submit_release: ClassVar[Callable[..., int]]
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        try:
-            held, number, _kept = self._leave_scope(running_holder().id)
-            await held._release(number)
-        except BaseException as failed:
-            if error is None:
-                raise
-            self._release_failed(failed)
+    if TYPE_CHECKING:
+
+        async def __aexit__(
+            self,
+            kind: type[BaseException] | None,
+            error: BaseException | None,
+            traceback: TracebackType | None,
+        ) -> None: ...
+
+    else:
+        __aexit__ = BlockEnd()
+
+    def _entered(self, block: Block | None, holder: Holder, grant: _native.Grant) -> _H:
+        if block is None:
+            self._enter_scope(holder.id, grant)
+        else:
+            block.entered(self, holder, grant)
+        return self._held_class(self, grant)
 
     @property
     def held(self) -> _H | None:
@@ -43,9 +54,10 @@ class HeldByTasks(NamedObject, Generic[_H, _O]):
     async def _extend(self, lease: Any, number: int | None) -> None:
         raise NotImplementedError
 
-    async def _release(self, number: int | None) -> None:
-        """Gives up one level, or one hold of permits: of the hold with this number, or of the task's latest."""
-        holder = running_holder()
+    async def _release(self, number: int | None, holder: Holder | None = None) -> None:
+        """Gives up one level, or one hold of permits: of the hold with this number, or of the latest; the running task's, if
+        no holder is given."""
+        holder = holder or running_holder()
         # Whatever comes of it: a release that failed is no hold that was forgotten.
         holder.left(self)
         await running_port().finish(type(self)._submit_release, self._handle, holder.id, number)

@@ -55,11 +55,12 @@ def running_port() -> Port | TrioPort:
 
         return port_of_run()
     port = _last_used.port()
-    if port is not None and port.loop is loop:
+    if port is not None and port.loop is loop and port.process == os.getpid():
         return port
     known = _ports.get(loop)
     port = None if known is None else known()
-    if port is None:
+    # A child may go on with its parent's loop (uvloop allows that): not with its parent's port.
+    if port is None or port.process != os.getpid():
         port = Port(loop)
         _ports[loop] = weakref.ref(port)
     _last_used.port = _ports[loop]
@@ -83,6 +84,7 @@ class Port:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
+        self.process = os.getpid()
         self._native = _native.Port()
         self._answers = self._native.answers
         self._waiting: dict[int, asyncio.Future[Any] | Part] = {}
@@ -208,12 +210,3 @@ def _unless_its_own(raised: BaseException, future: asyncio.Future[Any]) -> None:
     let go."""
     if not future.cancelled() and future.exception() is not raised:
         let_go(future.exception() or future.result())
-
-
-def _after_fork_in_child() -> None:
-    # A child may go on with its parent's loop (uvloop allows that): not with its parent's port.
-    _ports.clear()
-    _last_used.port = _LastUsed.port
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -9,6 +9,7 @@ from .. import _native
 from .._convert import Seconds, acquire_wait_ms, milliseconds
 from .._errors import AcquireTimeout
 from .._holder import Holder
+from ._block import Block
 from ._by_task import _H, _O, HeldByTasks
 from ._holder import running_holder
 from ._port import running_port
@@ -24,10 +25,8 @@ class Reentrant(HeldByTasks[_H, _O]):
 
     async def __aenter__(self) -> _H:
         """Acquires within the lock's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
-        holder = running_holder()
-        grant = await self._acquire(holder, self._wait)
-        self._enter_scope(holder.id, grant)
-        return self._held_class(self, grant)
+        block, holder = Block.beginning(self), running_holder()
+        return self._entered(block, holder, await self._acquire(holder, self._wait))
 
     async def acquire(self, blocking: bool = True, timeout: Seconds | None = -1) -> bool:
         """Acquires and returns `True`, or `False` when that was not possible in time.

@@ -71,7 +71,11 @@ class RwLockSide(Reentrant[RwHeld, OwnedRwHold], NamedSide):
         grant = await running_port().call(submit, self._handle, holder.id, number)
         holder.left(self)
         holder.entered(self._reads)
-        self._downgrade_scope(holder.id, self._reads, grant)
+        block = holder.innermost_block(self)
+        if block is None:
+            self._downgrade_scope(holder.id, self._reads, grant)
+        else:
+            block.goes_on_as(self._reads, grant)
         return RwHeld(self._reads, grant)
 
 

@@ -7,6 +7,7 @@ from .._convert import Seconds, acquire_wait_ms, milliseconds, whole
 from .._errors import AcquireTimeout, DlockError
 from .._holder import Holder
 from .._permits import NamedSemaphore, SemaphoreInspection
+from ._block import Block
 from ._by_task import HeldByTasks
 from ._held import Held
 from ._holder import running_holder
@@ -37,10 +38,8 @@ class Semaphore(HeldByTasks[Held, OwnedHold], NamedSemaphore):
 
     async def __aenter__(self) -> Held:
         """Acquires one permit within the semaphore's `wait` (for ever when it has none), else raises `AcquireTimeout`."""
-        holder = running_holder()
-        grant = await self._acquire(holder, 1, self._wait, None)
-        self._enter_scope(holder.id, grant)
-        return Held(self, grant)
+        block, holder = Block.beginning(self), running_holder()
+        return self._entered(block, holder, await self._acquire(holder, 1, self._wait, None))
 
     async def acquire(
         self,
