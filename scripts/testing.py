@@ -28,5 +28,6 @@ def main() -> None:
     done = unittest.main(exit=False, testRunner=unittest.TextTestRunner(resultclass=Timed)).result
     # A test may fail in several of its subtests, and a class in its set-up.
     bad = len({getattr(test, "test_case", test).id() for test, _ in done.failures + done.errors})
-    print(f"{max(done.testsRun - bad, 0)} passed, {bad} failed", flush=True)
+    skipped = len(done.skipped)
+    print(f"{max(done.testsRun - bad - skipped, 0)} passed, {bad} failed, {skipped} skipped", flush=True)
     sys.exit(bad > 0)
