@@ -5,9 +5,15 @@ from __future__ import annotations
 import sys
 import time
 import unittest
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Result = unittest.TextTestResult[Any]  # generic for type checkers only
+else:
+    Result = unittest.TextTestResult
 
 
-class Timed(unittest.TextTestResult):
+class Timed(Result):
     """Says how long each test took, where that is worth a line."""
 
     _begun = 0.0

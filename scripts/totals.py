@@ -4,16 +4,17 @@
     scripts/totals.py [--first COMMAND] GROUP=COMMAND [GROUP=COMMAND ...] [/ GROUP=COMMAND ...]
 
 Groups run one after the other. What stands behind a `/` is a lane of its own and runs beside the others: most tests wait for a
-lease or a server, not for a processor. With more than one lane the output of a group is shown when the group has ended. The first command builds what several lanes need; when it fails, nothing else runs.
+lease or a server, not for a processor. With more than one lane the output of a group is shown when the group has ended. The
+first command builds what several lanes need; when it fails, nothing else runs.
 
 A group fails when its command exits non-zero or when it says that something failed; a group in which no test ran has failed
 too, because silence is how a broken runner looks. Every group runs, whatever the others did. Counted are the closing lines of
 cargo test, pytest, node:test and Maven's surefire, and the plain `N passed, N failed[, N skipped]`. What failed is named again
 at the end, and in the file that TOTALS_REPORT names: the output above it may have a hundred thousand lines.
 
-A group that has built what it needs says so by a line `--- built`: the processor time until then is that of building, the rest that
-of testing. Both count what has ended: a server that a test leaves behind is not in it. The table at the end has them beside the
-wall time, and then each group's ten longest tests.
+A group that has built what it needs prints a line `--- built`: the processor time until then is that of building, the rest
+that of testing. Both count processes that have ended: a server that a test leaves behind is not in it. The table at the end has
+them beside the wall time, and before it come each group's ten longest tests.
 
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
