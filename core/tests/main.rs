@@ -24,6 +24,7 @@ mod limit;
 mod limit_combined;
 mod limit_direct;
 mod limit_each;
+mod limit_given_up;
 mod limit_keys;
 mod limit_prefetch;
 mod limit_prefetch_fork;

@@ -98,7 +98,7 @@ impl CheckedPolicy {
             Absent::LocalShare { .. } => {
                 let step = Judge::new(&self.rates, cost).within(wait);
                 match shared.shares().run(shared.name(), &step, now) {
-                    Ok(judged) => Answer::of(&self.rates, cost, judged, instant(now), By::Share, now),
+                    Ok(judged) => Answer::of(&self.rates, cost, judged, instant(now), By::Share, (now, now)),
                     // Limiters of one name that count in different ways.
                     Err(WrongType) => Answer::Decided(Decision::deny(&self.rates, cost)),
                 }

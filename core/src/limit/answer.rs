@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use super::clocks::Charged;
 use super::decision::Decision;
 use super::rates::Rates;
-use super::reservations::{By, Reserved};
+use super::reservations::By;
 use super::step::{Judged, Stood};
+use super::times::Reserved;
 use crate::time::Tick;
 
 pub(super) enum Answer {
@@ -15,8 +17,15 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// What follows from what was judged, whose answer came at `heard`; `now` in us since 2025.
-    pub(super) fn of(rates: &Rates, cost: u64, judged: Judged, now: u64, by: By, heard: Tick) -> Answer {
+    /// What follows from what was judged, which was asked for at `sent` and heard of at `heard`; `now` in us since 2025.
+    pub(super) fn of(
+        rates: &Rates,
+        cost: u64,
+        judged: Judged,
+        now: u64,
+        by: By,
+        (sent, heard): (Tick, Tick),
+    ) -> Answer {
         let later = judged.at.saturating_sub(now);
         // What can never be granted has only been looked at.
         if !judged.allowed || rates.grantable(cost) == 0 || later == 0 {
@@ -25,8 +34,9 @@ impl Answer {
         // From when the answer came, not from when the question was sent: never sooner than on the clock that it was judged by.
         let wait = Duration::from_micros(later);
         let decision = Decision::of(rates, cost, &judged, judged.at);
+        let charged = Charged { now, at: judged.at, sent, heard };
         let (rates, stood) = (rates.clone(), Stood { before: judged.before, after: judged.standings });
-        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rates, cost, stood, by })
+        Answer::Reserved(Reserved { due: heard.plus(wait), wait, decision, rates, cost, stood, by, charged })
     }
 
     /// The same, decided on the server's clock.

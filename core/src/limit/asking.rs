@@ -8,13 +8,15 @@ use std::time::{Duration, SystemTime};
 use super::answer::Answer;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
-use super::reservations::{By, Reservations, Waiter};
+use super::reservations::{By, Demand, Reservations};
 use super::step::{Judge, Judged};
 use super::tat;
+use super::waiter::Waiter;
 use crate::backend::{Done, Failed};
 use crate::ended::{cut_off, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::step::Step;
+use crate::task::UnderWay;
 use crate::time::Tick;
 
 impl RateLimiter {
@@ -32,26 +34,28 @@ impl RateLimiter {
 
     /// Asks until there is an answer that does not change before `until`, and waits for what was reserved.
     pub(super) async fn wait_until(&self, until: Tick, cost: u64, asked_at: Tick) -> Result<Decision> {
-        let arrival = self.shared.reservations().arrive();
+        let (arrival, demand) = (self.shared.reservations().arrive(), (self.rates.clone(), cost));
         let (client, clock) = (self.shared.client(), &self.shared.client().clock);
         let mut now = asked_at;
         loop {
-            if let Some(waiter) = Waiter::left_over(&self.shared, &(self.rates.clone(), cost), arrival, until, now) {
+            if let Some(waiter) = Waiter::left_over(&self.shared, &demand, arrival, until, now) {
                 return Ok(waiter.wait(clock).await);
             }
             let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now)).await else {
                 return Err(cut_off(Judge::OP, &client.tasks, "the decision").on(self.key()));
             };
             let heard = asked.heard;
-            match asked.take()? {
-                Answer::Reserved(reserved) => {
-                    let waiter = Waiter::with(&self.shared, &(self.rates.clone(), cost), arrival, reserved, heard);
-                    return Ok(waiter.wait(clock).await);
-                }
+            let waiter_or_next = match asked.take()? {
+                Answer::Reserved(reserved) => Ok(Waiter::with(&self.shared, &demand, arrival, reserved, heard)),
                 Answer::Decided(decision) => match again_at(&decision, until, heard) {
-                    Some(next) => clock.sleep_until(next).await,
+                    Some(next) => Err(next),
                     None => return Ok(decision),
                 },
+            };
+            drop(asked);
+            match waiter_or_next {
+                Ok(waiter) => return Ok(waiter.wait(clock).await),
+                Err(next) => clock.sleep_until(next).await,
             }
             now = clock.now();
         }
@@ -66,7 +70,9 @@ impl RateLimiter {
             let judged = limiter.ask(Judge::new(&limiter.rates, cost).within(within), now, longest).await;
             let heard = limiter.shared.client().clock.now();
             let answer = limiter.answer(cost, Asking::Within { within, until }, judged, heard);
-            Asked { answer: Some(answer), heard, limiter, cost }
+            let under_way = limiter.shared.client().tasks.under_way();
+            let demand = (limiter.rates.clone(), cost);
+            Asked { answer: Some(answer), heard, limiter, demand, _under_way: under_way }
         }
     }
 
@@ -97,11 +103,11 @@ impl RateLimiter {
                     "the server granted tokens for later than they were asked for, as no version of libdlock does";
                 Err(Error::new(ErrorKind::Server, Judge::OP, message).on(self.key()).permanent())
             }
-            Ok(Done { reply: judged, .. }) if judged.standings.len() == self.rates.len() => {
+            Ok(Done { reply: judged, sent, .. }) if judged.standings.len() == self.rates.len() => {
                 self.policy.server_is_back(&self.shared);
                 let (now, at) =
                     (tat::since_2025(judged.now), SystemTime::UNIX_EPOCH + Duration::from_micros(judged.now.0));
-                Ok(Answer::of(&self.rates, cost, judged, now, By::Server, heard).on_server(at))
+                Ok(Answer::of(&self.rates, cost, judged, now, By::Server, (sent, heard)).on_server(at))
             }
             Ok(_) => {
                 let message = "the server answered for another number of rates, as no version of libdlock does";
@@ -170,10 +176,12 @@ pub(super) fn again_at(decision: &Decision, until: Tick, heard: Tick) -> Option<
 /// An answer on its way to a caller, which may have given up: a reservation is given back when this is dropped with it.
 struct Asked {
     limiter: RateLimiter,
-    cost: u64,
+    demand: Demand,
     answer: Option<Result<Answer>>,
     /// When the answer came.
     heard: Tick,
+    /// A client that closes waits until it is given back.
+    _under_way: UnderWay,
 }
 
 impl Asked {
@@ -187,7 +195,7 @@ impl Drop for Asked {
         if let Some(Ok(Answer::Reserved(reserved))) = self.answer.take()
             && !self.limiter.shared.client().tasks.is_forked()
         {
-            Reservations::give_back(&self.limiter.shared, &(self.limiter.rates.clone(), self.cost), reserved);
+            Reservations::give_back(&self.limiter.shared, &self.demand, reserved);
         }
     }
 }

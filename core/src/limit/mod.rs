@@ -15,10 +15,12 @@ mod absent;
 mod adjust;
 mod answer;
 mod asking;
+mod clocks;
 mod decision;
 mod each;
 #[cfg(test)]
 mod given_back_test;
+mod giving_back;
 mod keyed;
 mod limiter;
 mod limits;
@@ -39,9 +41,11 @@ mod reservations;
 mod shares;
 mod step;
 mod tat;
+mod times;
 mod together;
 #[cfg(test)]
 mod together_test;
+mod waiter;
 
 pub use absent::Absent;
 pub use decision::Decision;

@@ -7,9 +7,10 @@ use super::limits::Limits;
 use super::prefetch::Pockets;
 use super::rates::Rates;
 use super::redisson;
-use super::reservations::{By, Reservations, Reserved};
+use super::reservations::{By, Reservations};
 use super::shares::Shares;
 use super::step::GiveBack;
+use super::times::Time;
 use super::together::Together;
 use crate::context::Context;
 use crate::error::Error;
@@ -94,19 +95,38 @@ impl LimitObject {
         &self.pockets
     }
 
-    /// Whether the tokens could be given back, to the one that charged them. Asked once: a repeat could give them back twice.
-    pub(super) async fn give_back(&self, reserved: &Reserved) -> bool {
-        let step = GiveBack::new(&reserved.rates, reserved.cost, reserved.stood.clone());
-        match reserved.by {
-            By::Share => self.shares().run(&self.name, &step, self.client().clock.now()).unwrap_or(true),
-            By::Server => {
-                let deadline = self.client().clock.now().plus(self.client().options.response_timeout);
-                match self.client().backend.run(&self.name, &step, deadline).await {
-                    Ok(done) => done.reply,
-                    Err(failed) => failed.echo_until.is_some(),
-                }
+    /// Of each whether its tokens could be given back, in this order, to the one that charged them. Asked once: a repeat could give
+    /// them back twice.
+    pub(super) async fn give_back(&self, times: &[Time]) -> Vec<bool> {
+        let client = self.client();
+        let deadline = || client.clock.now().plus(client.options.response_timeout);
+        let steps: Vec<GiveBack> = times.iter().map(|time| time.reserved.giving_back()).collect();
+        let mut given = vec![false; times.len()];
+        let mut on_server = Vec::with_capacity(times.len());
+        for (at, (time, step)) in times.iter().zip(&steps).enumerate() {
+            match time.reserved.by {
+                By::Share => given[at] = self.shares().run(&self.name, step, client.clock.now()).unwrap_or(true),
+                By::Server => on_server.push(at),
             }
         }
+        let requests: Vec<_> = on_server.iter().map(|&at| (&self.name, &steps[at])).collect();
+        let tried = match requests.len() {
+            0 | 1 => requests.iter().map(|_| None).collect(),
+            _ => client.backend.run_pipelined(&requests, deadline(), None).await,
+        };
+        let mut may_ask = true;
+        for (at, tried) in on_server.into_iter().zip(tried) {
+            let alone = tried.is_none();
+            let done = match tried {
+                Some(done) => done,
+                None if may_ask => client.backend.run(&self.name, &steps[at], deadline()).await,
+                None => continue,
+            };
+            given[at] = done.map_or_else(|failed| failed.echo_until.is_some(), |done| done.reply);
+            // If it has to stay, so has what was charged before; and no server is waited for twice.
+            may_ask = !alone || given[at];
+        }
+        given
     }
 }
 
@@ -120,9 +140,12 @@ impl Object for LimitObject {
         &self.name
     }
 
-    /// Each caller waits for the end of the client itself. What was fetched ahead is given back.
+    /// Each caller waits for the end of the client itself. What is reserved for them or was fetched ahead is given back.
     fn refuse_waiters(&self, _error: &Error) {
         self.pockets.all().iter().for_each(|pocket| pocket.close());
+        if let Some(shared) = self.client().objects.get::<LimitObject>(self.name.as_str()) {
+            Reservations::close(&shared);
+        }
     }
 
     /// Callers wait for a time that the server gave them, not for a message.

@@ -45,7 +45,7 @@ impl Limiter {
     fn ask(&mut self, cost: u64) -> Decision {
         let rates = self.rate.into();
         let judged = self.run(&Judge::new(&rates, cost));
-        match Answer::of(&rates, cost, judged, since_2025(ServerTime(self.now)), By::Server, Tick(0)) {
+        match Answer::of(&rates, cost, judged, since_2025(ServerTime(self.now)), By::Server, (Tick(0), Tick(0))) {
             Answer::Decided(decision) => decision,
             Answer::Reserved(_) => panic!("nobody waits"),
         }

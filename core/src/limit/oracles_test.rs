@@ -58,7 +58,7 @@ impl Limiter {
     /// What asking for tokens within so many us brings.
     pub(super) fn answer(&mut self, cost: u64, wait_us: u64) -> Answer {
         let judged = self.run(&Judge::new(&self.rates.clone(), cost).within(Duration::from_micros(wait_us)));
-        Answer::of(&self.rates, cost, judged, since_2025(ServerTime(self.clock)), By::Server, Tick(0))
+        Answer::of(&self.rates, cost, judged, since_2025(ServerTime(self.clock)), By::Server, (Tick(0), Tick(0)))
     }
 
     /// The decision, and in `usable_after` how long the tokens are to be waited for.

@@ -7,35 +7,19 @@
 //! time that nobody can take back stays here for the next caller: else a crowd that gives up again and again would push
 //! everybody's times into the future.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::mem;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::decision::Decision;
+use super::clocks::Clocks;
+use super::giving_back::GivingBack;
 use super::object::LimitObject;
 use super::rates::Rates;
-use super::step::Stood;
-use crate::time::{Clock, Tick};
+use super::times::{Reserved, Time, Times};
+use crate::time::Tick;
 
-/// Tokens that were charged, and when they may be used.
-#[derive(Clone, Debug)]
-pub(super) struct Reserved {
-    pub(super) due: Tick,
-    /// How long that was ahead when it was reserved.
-    pub(super) wait: Duration,
-    /// What the caller is answered then.
-    pub(super) decision: Decision,
-    /// The rates that they were charged by, how many, and how the rates stood before it and after it.
-    pub(super) rates: Rates,
-    pub(super) cost: u64,
-    pub(super) stood: Stood,
-    pub(super) by: By,
-}
-
-/// Who charged them.
+/// Who charged tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Server,
@@ -53,41 +37,28 @@ const FEW: usize = 16;
 pub(super) struct Reservations(Mutex<Demands>);
 
 #[derive(Default)]
-struct Demands {
+pub(super) struct Demands {
     arrivals: u64,
-    by_demand: HashMap<Demand, Waiters>,
+    clocks: Clocks,
+    pub(super) by_demand: HashMap<Demand, Waiters>,
     /// How many demands there are when it is worth to look for those that can be forgotten: twice as many as the last look
     /// left.
     sweep_at: usize,
+    pub(super) giving_back: GivingBack,
+    /// The client closes: nobody waits any more.
+    pub(super) closed: bool,
 }
 
 /// The place of a caller among the others: the due time of its own reservation, then its arrival.
-type Position = (Tick, u64);
+pub(super) type Position = (Tick, u64);
 
 /// Never more callers than times. A time without a caller is for the next one, unless it can be given back before.
 #[derive(Default)]
-struct Waiters {
+pub(super) struct Waiters {
     /// What each is told when it has become the first, or the first time has changed.
-    callers: BTreeMap<Position, Arc<Notify>>,
-    /// By when they are due. The n-th is never later than the own one of the n-th caller.
-    times: VecDeque<Reserved>,
-    /// A task gives back what is left over.
-    giving: bool,
-}
-
-/// One caller that waits; it gives up when it is dropped.
-pub(super) struct Waiter {
-    shared: Arc<LimitObject>,
-    demand: Demand,
-    position: Position,
-    moved_up: Arc<Notify>,
-    taken: bool,
-}
-
-enum Readiness {
-    Ready(Decision),
-    NotBefore(Tick),
-    Behind,
+    pub(super) callers: BTreeMap<Position, Arc<Notify>>,
+    /// The n-th is never later than the own one of the n-th caller.
+    pub(super) times: Times,
 }
 
 impl Reservations {
@@ -102,32 +73,32 @@ impl Reservations {
     pub(super) fn give_back(shared: &Arc<LimitObject>, demand: &Demand, reserved: Reserved) {
         let now = shared.client().clock.now();
         let mut demands = shared.reservations().demands();
-        let waiters = demands.waiters(demand, now);
-        waiters.add(reserved);
-        waiters.wake_first();
-        waiters.give_back(shared, demand);
+        demands.add(demand, reserved, now);
+        demands.give_back(shared);
     }
 
-    /// The last time that has no caller; without one the task that gives them back is over.
-    fn to_give_back(&self, demand: &Demand) -> Option<Reserved> {
-        let mut demands = self.demands();
-        let waiters = demands.by_demand.get_mut(demand)?;
-        if waiters.times.len() > waiters.callers.len() {
-            return waiters.times.pop_back();
-        }
-        waiters.giving = false;
-        demands.tidy(demand);
-        None
+    /// Gives everything back: the client closes, which each caller hears by itself.
+    pub(super) fn close(shared: &Arc<LimitObject>) {
+        let mut demands = shared.reservations().demands();
+        demands.closed = true;
+        demands.by_demand.values_mut().for_each(|waiters| waiters.callers.clear());
+        demands.give_back_at_the_end(shared);
     }
 
-    fn demands(&self) -> MutexGuard<'_, Demands> {
+    pub(super) fn demands(&self) -> MutexGuard<'_, Demands> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Demands {
+    /// Says when it is due.
+    pub(super) fn add(&mut self, demand: &Demand, reserved: Reserved, now: Tick) -> Tick {
+        let clock = self.clocks.of(reserved.by, &reserved.charged);
+        self.waiters(demand, now).add(Time { reserved, clock })
+    }
+
     /// The waiters of this demand, none at first.
-    fn waiters(&mut self, demand: &Demand, now: Tick) -> &mut Waiters {
+    pub(super) fn waiters(&mut self, demand: &Demand, now: Tick) -> &mut Waiters {
         if self.by_demand.len() >= self.sweep_at.max(FEW) && !self.by_demand.contains_key(demand) {
             self.by_demand.retain(|_, waiters| waiters.matter(now));
             self.sweep_at = 2 * self.by_demand.len();
@@ -135,39 +106,22 @@ impl Demands {
         self.by_demand.entry(demand.clone()).or_default()
     }
 
-    fn tidy(&mut self, demand: &Demand) {
-        if self.by_demand.get(demand).is_some_and(|waiters| waiters.times.is_empty() && !waiters.giving) {
+    pub(super) fn tidy(&mut self, demand: &Demand) {
+        if self.by_demand.get(demand).is_some_and(|waiters| waiters.times.is_empty()) {
             self.by_demand.remove(demand);
         }
     }
 }
 
 impl Waiters {
-    /// In the background, the last first and one at a time: only the last charge of all can be given back.
-    fn give_back(&mut self, shared: &Arc<LimitObject>, demand: &Demand) {
-        if mem::replace(&mut self.giving, true) {
-            return;
-        }
-        let (shared, demand) = (shared.clone(), demand.clone());
-        shared.client().tasks.clone().spawn_operation(async move {
-            while let Some(last) = shared.reservations().to_give_back(&demand) {
-                if !shared.give_back(&last).await {
-                    let mut demands = shared.reservations().demands();
-                    let waiters = demands.by_demand.entry(demand.clone()).or_default();
-                    waiters.add(last);
-                    waiters.giving = false;
-                    break;
-                }
-            }
-        });
+    /// Says when it is due.
+    pub(super) fn add(&mut self, time: Time) -> Tick {
+        let due = self.times.add(time);
+        self.wake_first();
+        due
     }
 
-    fn add(&mut self, reserved: Reserved) {
-        let at = self.times.partition_point(|other| other.due <= reserved.due);
-        self.times.insert(at, reserved);
-    }
-
-    fn leave(&mut self, position: Position) {
+    pub(super) fn leave(&mut self, position: Position) {
         let first = self.is_first(position);
         self.callers.remove(&position);
         if first {
@@ -175,7 +129,7 @@ impl Waiters {
         }
     }
 
-    fn is_first(&self, position: Position) -> bool {
+    pub(super) fn is_first(&self, position: Position) -> bool {
         self.callers.first_key_value().is_some_and(|(first, _)| *first == position)
     }
 
@@ -187,109 +141,23 @@ impl Waiters {
 
     /// Whether somebody waits, or may still want what is left.
     fn matter(&self, now: Tick) -> bool {
-        self.giving || !self.callers.is_empty() || self.times.back().is_some_and(|last| last.due >= now)
-    }
-}
-
-impl Waiter {
-    /// With a time of its own.
-    pub(super) fn with(
-        shared: &Arc<LimitObject>,
-        demand: &Demand,
-        arrival: u64,
-        reserved: Reserved,
-        now: Tick,
-    ) -> Waiter {
-        let mut demands = shared.reservations().demands();
-        let waiters = demands.waiters(demand, now);
-        let due = reserved.due;
-        waiters.add(reserved);
-        Waiter::enter(shared, demand.clone(), (due, arrival), waiters)
-    }
-
-    /// With a time that somebody else has left, no later than `until`.
-    pub(super) fn left_over(
-        shared: &Arc<LimitObject>,
-        demand: &Demand,
-        arrival: u64,
-        until: Tick,
-        now: Tick,
-    ) -> Option<Waiter> {
-        let mut demands = shared.reservations().demands();
-        let waiters = demands.by_demand.get_mut(demand)?;
-        if waiters.callers.is_empty() {
-            // Tokens that nobody took in time may have flown over.
-            waiters.times.retain(|reserved| reserved.due >= now);
-        }
-        let left = waiters.times.get(waiters.callers.len()).map(|reserved| reserved.due).filter(|due| *due <= until);
-        let waiter = left.map(|due| Waiter::enter(shared, demand.clone(), (due, arrival), waiters));
-        demands.tidy(demand);
-        waiter
-    }
-
-    fn enter(shared: &Arc<LimitObject>, demand: Demand, position: Position, waiters: &mut Waiters) -> Waiter {
-        let moved_up = Arc::new(Notify::new());
-        waiters.callers.insert(position, moved_up.clone());
-        Waiter { shared: shared.clone(), demand, position, moved_up, taken: false }
-    }
-
-    /// Waits until the tokens may be used.
-    pub(super) async fn wait(mut self, clock: &Clock) -> Decision {
-        loop {
-            match self.take_if_due(clock.now()) {
-                Readiness::Ready(decision) => return decision,
-                Readiness::NotBefore(due) => tokio::select! {
-                    () = clock.sleep_until(due) => {}
-                    () = self.moved_up.notified() => {}
-                },
-                Readiness::Behind => self.moved_up.notified().await,
-            }
-        }
-    }
-
-    fn take_if_due(&mut self, now: Tick) -> Readiness {
-        let mut demands = self.shared.reservations().demands();
-        let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return Readiness::Behind };
-        if !waiters.is_first(self.position) {
-            return Readiness::Behind;
-        }
-        let Some(first) = waiters.times.front().map(|first| (first.due, first.decision)) else {
-            return Readiness::Behind;
-        };
-        let (due, decision) = first;
-        if due > now {
-            return Readiness::NotBefore(due);
-        }
-        waiters.times.pop_front();
-        waiters.leave(self.position);
-        demands.tidy(&self.demand);
-        self.taken = true;
-        Readiness::Ready(decision)
-    }
-}
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        if self.taken {
-            return;
-        }
-        if self.shared.client().tasks.leak_if_forked(&self.shared) {
-            return;
-        }
-        let mut demands = self.shared.reservations().demands();
-        let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return };
-        waiters.leave(self.position);
-        waiters.give_back(&self.shared, &self.demand);
+        !self.callers.is_empty() || self.times.last_due().is_some_and(|last| last >= now)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::client::Client;
     use crate::config::Config;
-    use crate::limit::Rate;
-    use crate::limit::step::Judge;
+    use crate::limit::answer::Answer;
+    use crate::limit::clocks::Charged;
+    use crate::limit::shares::instant;
+    use crate::limit::step::{Judge, Stood};
+    use crate::limit::waiter::Waiter;
+    use crate::limit::{Decision, Rate};
     use crate::time::ManualClock;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -309,8 +177,11 @@ mod tests {
     fn reserved(shared: &LimitObject, cost: u64, wait: Duration) -> Reserved {
         let (rates, by) = (Rates::from(Rate::new(1, SECOND)), By::Share);
         let stood = Stood { before: [[0; 3]].into(), after: [[0; 3]].into() };
-        let due = shared.client().clock.now().plus(wait);
-        Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, stood, by }
+        let now = shared.client().clock.now();
+        let due = now.plus(wait);
+        let now_us = now.0 / 1_000;
+        let charged = Charged { now: now_us, at: now_us + wait.as_micros() as u64, sent: now, heard: now };
+        Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, stood, by, charged }
     }
 
     async fn settle() {
@@ -355,6 +226,34 @@ mod tests {
         clock.advance(SECOND);
         settle().await;
         assert!(waiting.is_finished());
+    }
+
+    #[tokio::test]
+    async fn the_last_charge_of_all_costs_goes_first() {
+        let (shared, clock) = limit().await;
+        clock.advance(10 * SECOND);
+        let (rates, now) = (Rates::from(Rate::new(10, SECOND)), shared.client().clock.now());
+        let judge = |cost| {
+            let step = Judge::new(&rates, cost).within(3_600 * SECOND);
+            shared.shares().run(shared.name(), &step, now).unwrap()
+        };
+        let before = judge(10);
+        let mut waiting = Vec::new();
+        for cost in [1, 7, 2, 1, 3, 7, 2, 4] {
+            let answer = Answer::of(&rates, cost, judge(cost), instant(now), By::Share, (now, now));
+            let Answer::Reserved(reserved) = answer else { panic!("there is none now") };
+            let (demand, arrival) = ((rates.clone(), cost), shared.reservations().arrive());
+            waiting.push(Waiter::with(&shared, &demand, arrival, reserved, now));
+        }
+        let reserved = judge(0).standings;
+        let last = waiting.pop();
+        waiting.clear();
+        settle().await;
+        assert_eq!(judge(0).standings, reserved, "what is behind them keeps its time");
+        drop(last);
+        settle().await;
+        assert_eq!(judge(0).standings, before.standings);
+        assert!(shared.reservations().demands().by_demand.is_empty());
     }
 
     #[tokio::test]

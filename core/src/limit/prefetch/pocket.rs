@@ -223,10 +223,10 @@ impl Pocket {
         });
     }
 
-    /// Gives back what is left, now and from now on.
-    pub(crate) fn close(self: &Arc<Self>) {
+    /// Has nothing to use from now on. What it has is given back behind what callers have reserved, and what a request that is
+    /// under way brings as soon as it comes.
+    pub(crate) fn close(&self) {
         self.inside().closed = true;
-        self.give_back_soon();
     }
 
     fn give_back_soon(self: &Arc<Self>) {
@@ -238,7 +238,7 @@ impl Pocket {
 
     /// Gives back what is left, the last first. Behind what others have charged nothing can be given back: it stays here for
     /// the next calls, until its time is over. Whether nothing is left here.
-    pub(super) async fn give_back(&self) -> bool {
+    pub(crate) async fn give_back(&self) -> bool {
         let _giving = self.giving.lock().await;
         loop {
             let now = self.shared.client().clock.now();
