@@ -9,7 +9,7 @@ use libdlock_testkit::Server;
 use tokio::task::JoinSet;
 
 const SOON: Duration = Duration::from_secs(60);
-/// How long a client that closes waits for what it owes.
+/// Longest time for which a closing client waits for what it owes.
 const LEAVING: Duration = Duration::from_millis(50);
 const HOUR: Duration = Duration::from_secs(3_600);
 const OWN: [Algorithm; 5] = [
@@ -20,7 +20,7 @@ const OWN: [Algorithm; 5] = [
     Algorithm::SlidingCounter,
 ];
 
-/// How things stand for another client.
+/// Returns the decision that another client sees.
 async fn seen(theirs: &RateLimiter) -> Decision {
     theirs.peek().await.unwrap()
 }

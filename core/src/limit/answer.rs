@@ -17,7 +17,7 @@ pub(super) enum Answer {
 }
 
 impl Answer {
-    /// What follows from what was judged, which was asked for at `sent` and heard of at `heard`; `now` in us since 2025.
+    /// Answers a caller from a judgement that was requested at `sent` and arrived at `heard`; `now` in us since 2025.
     pub(super) fn of(
         rates: &Rates,
         cost: u64,

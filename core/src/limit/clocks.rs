@@ -4,7 +4,7 @@
 use super::reservations::By;
 use crate::time::Tick;
 
-/// How far clocks of one rate may drift apart, as a part of the time: twice what `adjtime` slews.
+/// Most by which clocks of one rate drift apart, as a part of the time: twice what `adjtime` slews.
 const DRIFT: i128 = 1_000;
 
 /// A server reads its clock once for several commands.
@@ -54,7 +54,7 @@ impl Offset {
         }
     }
 
-    /// What both say, if they can be of one clock.
+    /// Intersects both, if they can be of one clock.
     fn and(self, other: Offset) -> Option<Offset> {
         let drift = i128::from(other.found.0.abs_diff(self.found.0)) / DRIFT;
         let (least, most) = (other.least.max(self.least - drift), other.most.min(self.most + drift));
@@ -82,7 +82,7 @@ impl Clocks {
 mod tests {
     use super::*;
 
-    /// Charged at `now_us` by a clock that was 0 when the client's was, as is heard of so many us later.
+    /// Charged at `now_us` by a clock that was 0 when the client's was; the client hears of it at `heard_us`.
     fn charged(now_us: u64, sent_us: u64, heard_us: u64) -> Charged {
         Charged { now: now_us, at: now_us, sent: Tick(sent_us * 1_000), heard: Tick(heard_us * 1_000) }
     }

@@ -9,15 +9,16 @@ use super::object::LimitObject;
 use super::reservations::{By, Demand, Demands};
 use super::times::{Place, Time};
 
-/// How many requests are written at once: what else the client asks for meanwhile waits for these.
+/// Maximum number of requests written at once: other requests of the client wait behind them.
 const MOST: usize = 256;
 
-/// How far giving back has come.
+/// Progress of giving back.
 #[derive(Debug, Default)]
 pub(super) struct GivingBack {
     /// A task does it.
     under_way: bool,
-    /// What was charged here or before has to stay: others have charged since. On the server, and in a local share.
+    /// The latest charge that has to stay, with all before it, because others have charged since: on the server, and in a
+    /// local share.
     stays_on_server: Option<Place>,
     stays_in_share: Option<Place>,
 }
@@ -46,7 +47,7 @@ impl Demands {
         }
     }
 
-    /// What is left over now and from now on, and then what was fetched ahead, which was charged before.
+    /// Gives back all left-over times, those of later calls too, and then the fetched tokens, which were charged before.
     pub(super) fn give_back_at_the_end(&mut self, shared: &Arc<LimitObject>) {
         let is_left = self.left_over().next().is_some() || !shared.pockets().all().is_empty();
         if is_left && !self.giving_back.under_way {
@@ -70,7 +71,7 @@ impl Demands {
         may_be_last.map(|(_, place, demand, at)| (place, demand, at))
     }
 
-    /// Takes out the last charges, so many at most, the last first. When there are none, nobody gives back any more.
+    /// Takes out the last charges, at most `most`, the last first. Ends giving back when there are none.
     fn take_last(&mut self, most: usize) -> (Vec<Demand>, Vec<Time>) {
         let mut left: Vec<(Place, &Demand, usize)> = self.left_over().collect();
         left.sort_unstable_by(|(one, _, _), (other, _, _)| other.cmp(one));
@@ -94,7 +95,7 @@ impl Demands {
     /// Takes in what was not given back, and says whether that is nothing.
     fn keep(&mut self, demands: Vec<Demand>, times: Vec<Time>, given: &[bool]) -> bool {
         for (time, _) in times.iter().zip(given).filter(|(_, given)| **given) {
-            // What was charged before it may be the last charge now.
+            // The charge before it may be the last one now.
             *self.giving_back.stays_mut(time.reserved.by) = None;
         }
         for ((demand, time), _) in demands.into_iter().zip(times).zip(given).filter(|(_, given)| !**given) {
@@ -109,7 +110,7 @@ impl Demands {
 /// Until nothing is left that can be given back.
 async fn give_all_back(shared: &LimitObject) {
     let reservations = shared.reservations();
-    // Where others have charged since, few are asked for in vain.
+    // Few requests are in vain if others have charged since.
     let mut most = 1;
     loop {
         let (demands, times) = reservations.demands().take_last(most);

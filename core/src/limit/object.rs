@@ -95,8 +95,8 @@ impl LimitObject {
         &self.pockets
     }
 
-    /// Of each whether its tokens could be given back, in this order, to the one that charged them. Asked once: a repeat could give
-    /// them back twice.
+    /// Gives the tokens of each time back, in this order, to the one that charged them, and says of each whether that was
+    /// possible. Asks once: a repeat could give them back twice.
     pub(super) async fn give_back(&self, times: &[Time]) -> Vec<bool> {
         let client = self.client();
         let deadline = || client.clock.now().plus(client.options.response_timeout);
@@ -140,7 +140,7 @@ impl Object for LimitObject {
         &self.name
     }
 
-    /// Each caller waits for the end of the client itself. What is reserved for them or was fetched ahead is given back.
+    /// Each caller waits for the end of the client itself. Reserved and fetched tokens are given back.
     fn refuse_waiters(&self, _error: &Error) {
         self.pockets.all().iter().for_each(|pocket| pocket.close());
         if let Some(shared) = self.client().objects.get::<LimitObject>(self.name.as_str()) {

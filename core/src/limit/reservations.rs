@@ -19,7 +19,7 @@ use super::rates::Rates;
 use super::times::{Reserved, Time, Times};
 use crate::time::Tick;
 
-/// Who charged tokens.
+/// Tells which side charged tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     Server,

@@ -16,9 +16,9 @@ use crate::time::Tick;
 #[derive(Clone, Debug)]
 pub(super) struct Reserved {
     pub(super) due: Tick,
-    /// How long that was ahead when it was reserved.
+    /// Time until `due` when it was reserved.
     pub(super) wait: Duration,
-    /// What the caller is answered then.
+    /// Answer that the caller gets then.
     pub(super) decision: Decision,
     /// The rates that they were charged by, how many, and how the rates stood before it and after it.
     pub(super) rates: Rates,
@@ -133,7 +133,7 @@ impl Times {
         self.times.back().map(Time::due)
     }
 
-    /// The first that is left when each of so many callers has one.
+    /// The first that is left when each of the callers has one.
     pub(super) fn left_over(&self, callers: usize) -> Option<&Reserved> {
         self.times.get(callers).map(|time| &time.reserved)
     }
@@ -161,7 +161,7 @@ mod tests {
     use crate::limit::Rate;
     use crate::limit::clocks::Clocks;
 
-    /// Charged at `now` for `at` on a clock that is `ahead` of the client's, and heard of so much later, all in us.
+    /// Charged at `now` for `at` on a clock that is `ahead` of the client's, and heard of `late` later, all in us.
     fn time(clocks: &mut Clocks, now: u64, at: u64, late: u64, ahead: u64) -> Time {
         let tick = |us: u64| Tick(us * 1_000);
         let (sent, heard) = (tick(now), tick(now + late));

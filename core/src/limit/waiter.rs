@@ -26,7 +26,7 @@ enum Readiness {
 }
 
 impl Waiter {
-    /// With a time of its own.
+    /// Waits for this reservation, or a sooner one.
     pub(super) fn with(
         shared: &Arc<LimitObject>,
         demand: &Demand,

@@ -223,8 +223,8 @@ impl Pocket {
         });
     }
 
-    /// Has nothing to use from now on. What it has is given back behind what callers have reserved, and what a request that is
-    /// under way brings as soon as it comes.
+    /// Hands out nothing from now on. Its tokens are given back after those that callers have reserved, and the tokens of a
+    /// request under way as soon as they come.
     pub(crate) fn close(&self) {
         self.inside().closed = true;
     }
