@@ -127,7 +127,7 @@ def test_we_are_told_of_a_force_unlock(fleet: Fleet, theirs: Redisson, here: Thr
 
 
 def test_we_are_told_that_redisson_took_it(fleet: Fleet, theirs: Redisson, here: Thread, wire: Wire, name: str) -> None:
-    with libdlock.connect(fleet.server.url, lease=9) as slow:  # renews every 3 s: their waiter is sooner, on a busy machine too
+    with libdlock.connect(fleet.server.url, lease=9) as slow:  # their waiter is sooner than a renewal
         lock, them = slow.lock(name), theirs.thread()
         here.run(lock.acquire)
         told = here.start(lambda: lost(lock))
