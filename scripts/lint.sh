@@ -32,7 +32,7 @@ check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "clippy, core without TLS" cargo clippy --quiet -p libdlock --no-default-features -- -D warnings
 check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock -p libdlock-tower -p libdlock-metrics
 check "clang-format" clang_format
-check "ruff and mypy --strict: py" py/lint.sh
+check "ruff, mypy --strict and pyright --strict: py" py/lint.sh
 for folder in api scripts bench book demo examples tests/interop tests/scenarios tests/http tests/redisson ffi-c/tests; do
     check "ruff and mypy --strict: $folder" python_rest "$folder"
 done

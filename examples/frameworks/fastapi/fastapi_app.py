@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     # The application starts also while the server is away.
     async with libdlock.aio.connect(URL, lazy_connect=True) as client:
         app.state.locks = client

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import NoReturn, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeVar
 
 from . import _native
 from ._convert import Seconds, milliseconds
@@ -38,7 +38,12 @@ class OwnedHold(_native.HoldHandle, HoldView):
         return self
 
     # Native, as is the finaliser: an interrupt that arrives as a Python function starts would skip its body.
-    __enter__ = _native.HoldHandle._enter
+    if TYPE_CHECKING:  # pyright and Pylance take what is assigned for a method of the native class
+
+        def __enter__(self: _Self) -> _Self: ...
+
+    else:
+        __enter__ = _native.HoldHandle._enter
     __exit__ = _native.HoldHandle._exit
 
     @property
