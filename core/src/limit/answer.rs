@@ -10,6 +10,7 @@ use super::step::{Judged, Stood};
 use super::times::Reserved;
 use crate::time::Tick;
 
+#[expect(clippy::large_enum_variant, reason = "taken apart as soon as it is there")]
 pub(super) enum Answer {
     Decided(Decision),
     /// Charged, for later.
