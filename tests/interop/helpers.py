@@ -18,7 +18,7 @@ from private_redis import PrivateRedis
 #: Long enough for whatever is bound to happen on a busy machine, and too short for who was not woken and polls after 30 s.
 SOON = 20.0
 #: The same of a process that starts.
-STARTED = 60.0
+STARTED = 300.0
 
 
 def eventually(what: str, holds: Callable[[], bool], bound: float = SOON) -> None:

@@ -24,7 +24,7 @@ JVM = [
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
 ]
 #: A JVM on a busy machine takes its time to load Redisson.
-STARTED = 60.0
+STARTED = 300.0
 
 
 class Peer:
