@@ -17,7 +17,7 @@ skipped="fifty_ long::quorum_ larger:: ten_thousand a_minute_of_moves processes_
     the_scripts_do_what_the_specification_does_for_long"
 rare=$([ "${REPEATS:-20}" != 1 ] || printf -- '--skip %s ' $skipped)
 declare -A command=(
-    [rust]="scripts/rust-tests.sh --ignored $rare"
+    [rust]="scripts/rust-tests.sh --ignored $rare {only}"
     [rust@]="scripts/server-tests.sh long"
     [c]="ffi-c/tests/run.sh long"
     [python]="py/run-tests.sh long"

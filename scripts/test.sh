@@ -11,16 +11,16 @@ source scripts/groups.sh
 declare -A command=(
     [scripts]="scripts/test-scripts.sh"
     [lint]="scripts/lint.sh"
-    [rust]="scripts/rust-tests.sh"
-    [rust@]="scripts/server-tests.sh"
-    [brief]="scripts/server-tests.sh brief"
+    [rust]="scripts/rust-tests.sh {only}"
+    [rust@]="scripts/server-tests.sh {only}"
+    [brief]="scripts/server-tests.sh brief {only}"
     [c]="ffi-c/tests/run.sh"
-    [python]="py/run-tests.sh"
+    [python]="py/run-tests.sh {only}"
     [node]="node/run-tests.sh"
     [java]="java/run-tests.sh"
-    [interop]="scripts/interop.sh"
-    [http]="tests/http/run.sh"
-    [redisson]="tests/redisson/run.sh"
+    [interop]="scripts/interop.sh {only}"
+    [http]="tests/http/run.sh {only}"
+    [redisson]="tests/redisson/run.sh {only}"
     [docs]="scripts/test-docs.sh"
 )
 # Two lanes, whose groups build in folders of their own. The oldest and the newest server briefly.

@@ -181,6 +181,68 @@ class Runs(unittest.TestCase):
     def test_a_failure_in_one_lane_fails_the_run(self) -> None:
         self.assertEqual(self.totals("a=echo 1 passed, 0 failed", "/", "b=exit 3"), (1, "1 passed, 1 failed, 0 skipped"))
 
+    def again(self, folder: str, few: int, later: str) -> tuple[int, list[str], list[str]]:
+        """Totals of a group that fails one test first, and does `later` when it is repeated; its lines, the report's."""
+        report = Path(folder, "report")
+        first = f"[ -e {folder}/ran ] || {{ touch {folder}/ran; echo not ok 2 - it; echo 3 passed, 1 failed; exit 1; }}"
+        command = [sys.executable, TOTALS, f"a={first}; {later}", "b=echo 1 passed, 0 failed"]
+        environment = ENVIRONMENT | {"TOTALS_REPORT": str(report), "TOTALS_AGAIN": str(few)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        return done.returncode, done.stdout.splitlines(), report.read_text().splitlines()
+
+    def test_a_group_that_passes_when_repeated_is_named_as_unsteady(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 1, "echo 4 passed, 0 failed")
+        self.assertEqual((status, shown[-1]), (0, "5 passed, 0 failed, 0 skipped"))
+        self.assertEqual(report, ["a: unsteady, passed when repeated: not ok 2 - it"])
+        self.assertIn("what was unsteady:", shown)
+        self.assertIn("3 passed, 1 failed", shown)
+
+    def test_only_what_failed_runs_again_where_it_can_be_named(self) -> None:
+        for failure, test in {
+            "FAILED tests/test_a.py::test_b[c d] - AssertionError: 1 - 2": "tests/test_a.py::test_b[c d]",
+            "---- lock::tests::it stdout ----": "lock::tests::it",
+        }.items():
+            with self.subTest(failure), tempfile.TemporaryDirectory() as folder:
+                script, ran = Path(folder, "runner"), Path(folder, "ran")
+                script.write_text(
+                    f'[ $# -gt 0 ] || {{ echo "{failure}"; echo 7 passed, 1 failed; exit 1; }}\n'
+                    f'printf "%s\\n" "$@" > {ran}; echo 1 passed, 0 failed\n'
+                )
+                command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
+                environment = ENVIRONMENT | {"TOTALS_AGAIN": "1"}
+                done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+                self.assertEqual((done.returncode, ran.read_text()), (0, f"{test}\n"))
+                self.assertEqual(done.stdout.splitlines()[-1], "8 passed, 0 failed, 0 skipped")
+                self.assertIn(f"    a: unsteady, passed when repeated: {failure}", done.stdout.splitlines())
+
+    def test_all_of_a_group_runs_again_when_a_failure_has_no_name(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            script, ran = Path(folder, "runner"), Path(folder, "ran")
+            script.write_text(f'echo "run: $*" >> {ran}; echo "FAILED a.py::b - c"; echo 7 passed, 2 failed; exit 1\n')
+            command = [sys.executable, TOTALS, f"a=bash {script} {{only}}"]
+            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
+            self.assertEqual((done.returncode, ran.read_text()), (1, "run: \nrun: \n"))
+
+    def test_a_group_that_fails_again_has_failed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 1, "echo not ok 3 - that; echo 3 passed, 1 failed")
+        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
+        self.assertEqual(report, ["a: not ok 3 - that"])
+
+    def test_nothing_is_repeated_that_was_not_asked_for(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            status, shown, report = self.again(folder, 0, "echo 4 passed, 0 failed")
+        self.assertEqual((status, shown[-1]), (1, "4 passed, 1 failed, 0 skipped"))
+        self.assertEqual(report, ["a: not ok 2 - it"])
+
+    def test_a_group_with_many_failures_is_not_repeated(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            ran = f"a=echo x >> {folder}/runs; echo 1 passed, 4 failed"
+            command = [sys.executable, TOTALS, ran]
+            done = subprocess.run(command, capture_output=True, check=False, env=ENVIRONMENT | {"TOTALS_AGAIN": "3"})
+            self.assertEqual((done.returncode, Path(folder, "runs").read_text()), (1, "x\n"))
+
     def test_what_is_built_first_is_no_group_of_tests(self) -> None:
         self.assertEqual(self.totals("--first", "true", "a=echo 1 passed, 0 failed"), (0, "1 passed, 0 failed, 0 skipped"))
 

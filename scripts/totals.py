@@ -16,6 +16,11 @@ A group that has built what it needs prints a line `--- built`: the processor ti
 that of testing. Both count processes that have ended: a server that a test leaves behind is not in it. The table at the end has
 them beside the wall time, and before it come each group's ten longest tests.
 
+TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
+others have ended. Of a command with `{only}` in it, only the tests that failed run then: their names take its place. Both runs
+are shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT
+as unsteady: a defect of the test or of the product that somebody has to find.
+
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
 """
@@ -24,10 +29,12 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -55,10 +62,13 @@ DURATION = re.compile(
     r"|# (?P<own_name>.+): (?P<own>[\d.]+) s)$"
 )
 BUILT = "--- built"
+# The runners that can be told which tests to run, as they name one that failed: pytest and cargo test.
+ONE_TEST = re.compile(r"^(?:FAILED (?P<pytest>\S+::.+?)(?: - .*)?$|---- (?P<cargo>.+) stdout ----$)")
 # Where pytest begins to tell of one test.
 DETAILS = re.compile(r"^_{3,} .+ _{3,}$")
 NAMED = 20  # of a group at most: a broken build fails everything
 AFTER_FAILURE = 40  # lines that a brief run shows of each failure
+AGAIN_SECONDS = 1200  # groups that took longer than this together do not all run again as a whole
 LONGEST = 10  # tests of a group that are named with their time
 LAST = 60  # lines that a brief run shows of the end of a group that failed
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -151,6 +161,13 @@ class Group:
     failures: list[str] = field(default_factory=list)
     #: Seconds of each test that its runner timed.
     durations: dict[str, float] = field(default_factory=dict)
+    #: What failed in a first run, when the second passed.
+    unsteady: list[str] = field(default_factory=list)
+
+    def tests(self) -> list[str]:
+        """What failed, as its runner takes it; nothing if that is not known of each."""
+        found = [ONE_TEST.match(line) for line in dict.fromkeys(self.failures)]
+        return [test["pytest"] or test["cargo"] for test in found if test] if all(found) else []
 
     def see(self, line: str) -> None:
         """Takes what a line of the group's output tells."""
@@ -175,6 +192,8 @@ class Group:
 
     def report(self) -> list[str]:
         """The lines that say what failed, none when nothing did."""
+        if self.unsteady:
+            return [f"{self.name}: unsteady, passed when repeated: {line}" for line in self.unsteady]
         if not self.counts.failed:
             return []
         return [f"{self.name}: {line}" for line in self.named()]
@@ -197,8 +216,10 @@ def say(*lines: str) -> None:
         print(*lines, sep="\n", flush=True)
 
 
-def run(name: str, command: str, *, live: bool, has_tests: bool = True) -> Group:
-    """Runs one group. Its output is passed on as it comes if `live`, else at its end; a brief run shows failures only."""
+def run(name: str, command: str, *, live: bool, has_tests: bool = True, only: Sequence[str] = ()) -> Group:
+    """Runs one group, or only these tests of it. Its output is passed on as it comes if `live`, else at its end; a brief run
+    shows failures only."""
+    command = command.replace("{only}", shlex.join(only))
     say(f"\n=== {name}: {command}")
     group = Group(name)
     brief = bool(os.environ.get("TOTALS_BRIEF"))
@@ -230,6 +251,31 @@ def run(name: str, command: str, *, live: bool, has_tests: bool = True) -> Group
     return group
 
 
+def again(groups: list[Group], commands: dict[str, str], few: int) -> list[Group]:
+    """The groups, each in which `few` tests or less failed replaced by a second run of it."""
+    seconds = 0.0
+    second: list[Group] = []
+    for group in groups:
+        command, only = commands.get(group.name, ""), group.tests()
+        narrow = "{only}" in command and len(only) >= group.counts.failed
+        if 0 < group.counts.failed <= few and not narrow:
+            seconds += group.seconds
+        if not command or not 0 < group.counts.failed <= few or (not narrow and seconds > AGAIN_SECONDS):
+            second.append(group)
+            continue
+        say(
+            f"\n=== {group.name}: {group.counts.failed} failed; {'only that' if narrow else 'all of it'} once more, by itself"
+        )
+        repeated = run(group.name, command, live=False, only=only if narrow else [])
+        if narrow:
+            # The others have passed already.
+            repeated.counts += Counts(group.counts.passed, 0, group.counts.skipped)
+        if not repeated.counts.failed:
+            repeated.unsteady = group.named()
+        second.append(repeated)
+    return second
+
+
 def lanes(arguments: list[str]) -> list[list[str]]:
     """The groups of each lane."""
     found: list[list[str]] = [[]]
@@ -255,6 +301,9 @@ def main(arguments: list[str]) -> int:
 
     with ThreadPoolExecutor(len(beside) or 1) as pool:
         groups += [group for lane in pool.map(run_lane, beside) for group in lane]
+    if few := int(os.environ.get("TOTALS_AGAIN", "0")):
+        commands = dict(argument.split("=", 1) for lane in beside for argument in lane)
+        groups = again(groups, commands, few)
     total = Counts()
     for group in groups:
         total += group.counts
@@ -267,7 +316,7 @@ def main(arguments: list[str]) -> int:
     print(f"    {'all':<18} {time.monotonic() - begun:>6.0f} s   {building:>6.0f} s   {testing:>6.0f} s")
     report = [line for group in groups for line in group.report()]
     if report:
-        print("\nwhat failed:", *report, sep="\n    ")
+        print("\nwhat failed:" if total.failed else "\nwhat was unsteady:", *report, sep="\n    ")
     if path := os.environ.get("TOTALS_REPORT"):
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in report)

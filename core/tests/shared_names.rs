@@ -13,7 +13,7 @@ use libdlock::{
 use libdlock_testkit::Server;
 
 /// Long enough for an attempt that waits to join the queue.
-const SHORT: Duration = Duration::from_millis(30);
+const SHORT: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {

@@ -60,6 +60,8 @@ fn fields<const N: usize>(pairs: [(&str, &str); N]) -> BTreeMap<String, String> 
 
 #[tokio::test]
 async fn calls_and_requests_are_in_spans() {
+    // Which spans anybody wants is found out once for a process, by whichever test comes first.
+    libdlock_testkit::own_process!();
     let server = Server::start();
     let watching = Watching::default();
     let _default = tracing::subscriber::set_default(watching.clone());

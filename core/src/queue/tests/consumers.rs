@@ -49,6 +49,10 @@ async fn a_consumer_works_on_so_many_at_a_time() {
             let (now, most, done) = (now.clone(), its_most.clone(), its_done.clone());
             async move {
                 most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                // The first ones wait for one another.
+                while most.load(Ordering::SeqCst) < 4 {
+                    tokio::time::sleep(Duration::from_millis(1)).await;
+                }
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 now.fetch_sub(1, Ordering::SeqCst);
                 assert!(done.lock().unwrap().insert(delivery.id().to_owned()), "it was done twice");

@@ -25,7 +25,7 @@ use link::Link;
 use rule::Rules;
 pub use rule::{Action, Match};
 
-use crate::{port, sys};
+use crate::{port, sys, wait};
 
 /// A direction through the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,7 +180,13 @@ impl Proxy {
             (false, None) => {
                 self.shared.change(|s| s.refusing = false);
                 drop(accepting);
-                self.accept(TcpListener::bind(self.address()).expect("the port is still free"));
+                // For a moment another test may have the port, to see whether it is free.
+                let mut listener = None;
+                wait::eventually(Duration::from_secs(20), "the port is free again", || {
+                    listener = TcpListener::bind(self.address()).ok();
+                    listener.is_some()
+                });
+                self.accept(listener.expect("it is bound"));
             }
             (_, unchanged) => *accepting = unchanged,
         }

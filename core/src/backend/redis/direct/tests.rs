@@ -169,16 +169,22 @@ fn a_server_far_away_costs_no_call_anything() {
     let proxy = Proxy::start(server.address());
     proxy.delay(Side::Replies, PATIENCE * 3 / 2);
     let setup = Setup::new(&proxy.url());
-    let start = Instant::now();
-    let mut slowest = Duration::ZERO;
-    while start.elapsed() < Duration::from_millis(1_500) {
-        let asked = Instant::now();
-        assert!(setup.is_unavailable());
-        slowest = slowest.max(asked.elapsed());
-        std::thread::yield_now();
-    }
-    assert!(slowest < PATIENCE, "{slowest:?}");
-    assert!(proxy.accepted() <= 5, "it does not try all the time: {} connections", proxy.accepted());
+    // The slowest of all calls in this time, and how many connections there were meanwhile.
+    let slowest = || {
+        let (start, accepted) = (Instant::now(), proxy.accepted());
+        let mut slowest = Duration::ZERO;
+        while start.elapsed() < Duration::from_millis(1_500) {
+            let asked = Instant::now();
+            assert!(setup.is_unavailable());
+            slowest = slowest.max(asked.elapsed());
+            std::thread::yield_now();
+        }
+        let tried = proxy.accepted() - accepted;
+        assert!(tried <= 5, "it does not try all the time: {tried} connections");
+        slowest
+    };
+    // A busy machine adds to one try or another, a call that waits for the server to each.
+    assert!((0..5).any(|_| slowest() < PATIENCE), "each try had a slow call");
 }
 
 #[test]
