@@ -17,7 +17,7 @@ that of testing. Both count processes that have ended: a server that a test leav
 them beside the wall time, and before it come each group's ten longest tests.
 
 TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
-others have ended. Of a command with `{only}` in it, only the tests that failed run then: their names take its place. Both runs
+others have ended. In a command with `{only}`, the names of the tests that failed take its place, and no other test runs. Both runs
 are shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT
 as unsteady: a defect of the test or of the product that somebody has to find.
 
@@ -62,7 +62,7 @@ DURATION = re.compile(
     r"|# (?P<own_name>.+): (?P<own>[\d.]+) s)$"
 )
 BUILT = "--- built"
-# The runners that can be told which tests to run, as they name one that failed: pytest and cargo test.
+# The runners that take names of tests, and how they name one that failed: pytest and cargo test.
 ONE_TEST = re.compile(r"^(?:FAILED (?P<pytest>\S+::.+?)(?: - .*)?$|---- (?P<cargo>.+) stdout ----$)")
 # Where pytest begins to tell of one test.
 DETAILS = re.compile(r"^_{3,} .+ _{3,}$")
@@ -161,11 +161,11 @@ class Group:
     failures: list[str] = field(default_factory=list)
     #: Seconds of each test that its runner timed.
     durations: dict[str, float] = field(default_factory=dict)
-    #: What failed in a first run, when the second passed.
+    #: The failures of a first run, when the second passed.
     unsteady: list[str] = field(default_factory=list)
 
     def tests(self) -> list[str]:
-        """What failed, as its runner takes it; nothing if that is not known of each."""
+        """The failed tests, as their runner takes them; nothing if that is not known of each."""
         found = [ONE_TEST.match(line) for line in dict.fromkeys(self.failures)]
         return [test["pytest"] or test["cargo"] for test in found if test] if all(found) else []
 
