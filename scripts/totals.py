@@ -17,9 +17,9 @@ that of testing. Both count processes that have ended: a server that a test leav
 them beside the wall time, and before it come each group's ten longest tests.
 
 TOTALS_AGAIN=N is for a machine that others use as well: a group in which 1 to N tests failed runs once more, by itself, when all
-others have ended. In a command with `{only}`, the names of the tests that failed take its place, and no other test runs. Both runs
-are shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in TOTALS_REPORT
-as unsteady: a defect of the test or of the product that somebody has to find.
+others have ended. In a command with `{only}`, the names of the tests that failed take its place, and no other test runs. Both
+runs are shown. If the second one passes, the group has passed, and what failed in the first is named at the end and in
+TOTALS_REPORT as unsteady: a defect of the test or of the product that somebody has to find.
 
 TOTALS_BRIEF=1 is for a run whose output is read afterwards, from its end and perhaps cut: a group that passed prints its totals
 only, and one that failed prints the lines that follow each failure, then its last lines.
