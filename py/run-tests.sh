@@ -24,7 +24,8 @@ run_beside() {
 ./install.sh
 if [ "${1:-}" = long ]; then
     echo "--- built"
-    run_beside --long -m long
+    # Two hundred exits of one test take longer than a hang may elsewhere.
+    run_beside --long -m long -o faulthandler_timeout=900
     ./other-pythons.sh "$build"/wheels/libdlock-*.whl
     DLOCK_FAULT_INJECTION=1 WITHOUT_COMMAND=1 ../scripts/wheel.sh "$build/wheels-fault-injection"
     rm -rf "$build/py-fault-injection"
