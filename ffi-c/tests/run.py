@@ -61,8 +61,8 @@ STRICT = ("-Wall", "-Wextra", "-Werror", "-Wpedantic", "-g", "-D_POSIX_C_SOURCE=
 SLOWED = {"SLOWED_DOWN": "1"}
 
 
-#: So many run beside one another: most wait, and valgrind has one processor at a time.
-BESIDE = 4
+#: Programs that run beside one another: under valgrind a program that shares a processor is late for time-outs.
+BESIDE = 2
 
 
 class Tests:

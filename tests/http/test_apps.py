@@ -5,7 +5,7 @@ from __future__ import annotations
 from apps import ROOT, apps
 
 #: Those that serve no HTTP, with what tests them.
-ELSEWHERE = {"celery": "py/tests/test_celery.py"}
+ELSEWHERE = {"celery": "py/tests/test_celery_workers.py"}
 
 
 def test_each_folder_of_examples_is_an_application_of_the_tests() -> None:
