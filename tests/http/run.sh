@@ -13,7 +13,7 @@ py/install.sh
 echo "--- built"
 
 # The applications beside one another, as most tests wait for a server that is away.
-tests() { "$venv/bin/python" -m pytest -p no:cacheprovider -p no:asyncio -n 3 --dist loadgroup "$@"; }
+tests() { "$venv/bin/python" -m pytest -p no:cacheprovider -p no:asyncio "$@"; }
 if [ "${1:-}" = long ]; then
     tests tests/http --long -m load -rP
 elif [ $# -gt 0 ]; then
