@@ -12,7 +12,6 @@ export DLOCK_PROFILE=${DLOCK_PROFILE:-quick}
 py/install.sh
 echo "--- built"
 
-# The applications beside one another, as most tests wait for a server that is away.
 tests() { "$venv/bin/python" -m pytest -p no:cacheprovider -p no:asyncio "$@"; }
 if [ "${1:-}" = long ]; then
     tests tests/http --long -m load -rP
