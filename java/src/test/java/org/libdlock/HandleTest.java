@@ -40,7 +40,7 @@ class HandleTest extends WithServer {
         try (LockHandle handle = lock.acquire(Duration.ofSeconds(1), Duration.ofSeconds(5))) {
             first = handle.token();
             assertThat(handle.remaining()).isLessThan(Duration.ofSeconds(5));
-            assertThatThrownBy(() -> lock.acquire(Duration.ofMillis(20), null))
+            assertThatThrownBy(() -> lock.acquire(Duration.ofMillis(300), null))
                     .isInstanceOf(AcquireTimeoutException.class);
         }
         try (LockHandle handle = lock.tryAcquire()) {
@@ -53,7 +53,7 @@ class HandleTest extends WithServer {
     void aWaitForAHandleThatIsOverNamesLockAndHolder() throws Exception {
         DistributedLock lock = connect().lock(name);
         LockHandle handle = lock.acquire();
-        for (Duration wait : new Duration[] {Duration.ofMillis(20), Duration.ZERO, Duration.ofSeconds(-1)}) {
+        for (Duration wait : new Duration[] {Duration.ofMillis(300), Duration.ZERO, Duration.ofSeconds(-1)}) {
             assertThatThrownBy(() -> lock.acquire(wait, null))
                     .isInstanceOfSatisfying(AcquireTimeoutException.class, busy -> assertThat(busy.object())
                             .isEqualTo(name))

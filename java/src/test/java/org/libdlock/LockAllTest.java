@@ -303,7 +303,7 @@ class LockAllTest extends WithServer {
         assertThat(set.isHeldByCurrentThread()).isFalse();
         assertThat(set.tryAcquire()).isNull();
         assertThat(set.tryLockAsync().get()).isNull();
-        assertThatThrownBy(() -> set.acquire(Duration.ofMillis(20), null)).isInstanceOf(AcquireTimeoutException.class);
+        assertThatThrownBy(() -> set.acquire(Duration.ofMillis(300), null)).isInstanceOf(AcquireTimeoutException.class);
         handle.reenter();
         assertThat(handle.getHoldCount()).isEqualTo(2);
         handle.release();

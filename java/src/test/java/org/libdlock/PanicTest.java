@@ -10,6 +10,8 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.libdlock.internal.Library;
@@ -18,6 +20,7 @@ import org.libdlock.support.Jvm;
 
 /** With a library that panics on demand, every export turns the panic into an exception. */
 @Tag("panic")
+@Execution(ExecutionMode.CONCURRENT)
 class PanicTest {
     /** Calls the export that it is told, and says what it threw. */
     static final class Calling {
