@@ -17,7 +17,7 @@ run_maven() {
     local log=$build/maven.log status=0
     mvn -B -ntp -Dstyle.color=never "$@" >"$log" 2>&1 || status=$?
     if [ "$status" != 0 ]; then
-        grep -vE '^\[INFO\]( |$)' "$log" || true
+        grep -vE '^\[INFO\]( |$)|^\[ERROR\] Tests run: ' "$log" || true
     fi
     grep -E 'Tests run: .*, Time elapsed: ' "$log" || true
     grep -E '^\[(INFO|WARNING|ERROR)\] Tests run: [0-9]+, Failures: [0-9]+, Errors: [0-9]+, Skipped: [0-9]+.{0,4}$' "$log" || true

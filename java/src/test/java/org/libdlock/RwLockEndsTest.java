@@ -42,7 +42,7 @@ class RwLockEndsTest extends WithServer {
     @Test
     void aThreadThatEndsLeavesTheOthersThatShareItsHold() throws Exception {
         try (Logged logged = new Logged()) {
-            Client client = connect(Options.defaults().lease(Duration.ofMillis(600)));
+            Client client = connect(Options.defaults().lease(Duration.ofMillis(1500)));
             RwLockOptions shared = RwLockOptions.defaults().sharedAge(Duration.ofSeconds(5));
             RwLockSide read = client.rwLock(name, shared).readLock();
             read.lock();
@@ -53,7 +53,7 @@ class RwLockEndsTest extends WithServer {
                     .get();
             assertThat(token).isEqualTo(read.token());
             // Longer than the look for dead threads and than the lease.
-            assertThat(read.onLost()).failsWithin(Duration.ofMillis(1800));
+            assertThat(read.onLost()).failsWithin(Duration.ofMillis(2800));
             assertThat(read.isValid()).isTrue();
             read.unlock();
             assertThat(logged.warned("lost")).isFalse();
@@ -96,7 +96,7 @@ class RwLockEndsTest extends WithServer {
     void aHandleCollectedWhileItHoldsWarns() throws Exception {
         try (Logged logged = new Logged()) {
             DistributedReadWriteLock lock =
-                    connect(Options.defaults().lease(Duration.ofMillis(500))).rwLock(name);
+                    connect(Options.defaults().lease(Duration.ofMillis(1500))).rwLock(name);
             lock.readLock().acquire().isValid();
             Eventually.holds("the handle is collected", () -> {
                 System.gc();
@@ -109,7 +109,7 @@ class RwLockEndsTest extends WithServer {
 
     @Test
     void aThreadsHoldOutlivesTheLockObject() throws Exception {
-        Client client = connect(Options.defaults().lease(Duration.ofMillis(500)));
+        Client client = connect(Options.defaults().lease(Duration.ofMillis(1500)));
         client.rwLock(name).readLock().lock();
         CompletableFuture<LossReason> lost = client.rwLock(name).readLock().onLost();
         for (int i = 0; i < 10_000; i++) {
@@ -117,7 +117,7 @@ class RwLockEndsTest extends WithServer {
         }
         System.gc();
         // Longer than the lease.
-        assertThat(lost).failsWithin(Duration.ofSeconds(1));
+        assertThat(lost).failsWithin(Duration.ofSeconds(2));
         client.rwLock(name).readLock().unlock();
         assertThat(lost).as("it was released").failsWithin(Duration.ofSeconds(5));
         assertThat(lost).isCancelled();

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.libdlock.support.Background;
+import org.libdlock.support.Eventually;
 import org.libdlock.support.Stopwatch;
 
 /** The same rules for the JDK's fair semaphore and for ours, with owners and without: every test here runs on all. */
@@ -37,6 +38,9 @@ class SemaphoreRulesTest {
         void release(int permits);
 
         int availablePermits();
+
+        /** Whether anybody stands in the queue. */
+        boolean isWaitedFor();
     }
 
     /** The rules. */
@@ -115,8 +119,8 @@ class SemaphoreRulesTest {
                         semaphore.acquire(3);
                         semaphore.release(3);
                         return true;
-                    })
-                    .waits();
+                    });
+            Eventually.holds("it stands in the queue", semaphore::isWaitedFor);
             assertThat(semaphore.tryAcquire(50, TimeUnit.MILLISECONDS)).isFalse();
             semaphore.release(2);
             assertThat(many.get()).isTrue();
@@ -241,6 +245,11 @@ class SemaphoreRulesTest {
             Fair(int permits) {
                 super(permits, true);
             }
+
+            @Override
+            public boolean isWaitedFor() {
+                return hasQueuedThreads();
+            }
         }
 
         @Override
@@ -304,6 +313,11 @@ class SemaphoreRulesTest {
         @Override
         public int availablePermits() {
             return semaphore.availablePermits();
+        }
+
+        @Override
+        public boolean isWaitedFor() {
+            return semaphore.inspect().queued() > 0;
         }
     }
 
@@ -384,6 +398,11 @@ class SemaphoreRulesTest {
         @Override
         public int availablePermits() {
             return semaphore.availablePermits();
+        }
+
+        @Override
+        public boolean isWaitedFor() {
+            return semaphore.inspect().queued() > 0;
         }
     }
 
