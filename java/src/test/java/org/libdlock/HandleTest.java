@@ -40,7 +40,7 @@ class HandleTest extends WithServer {
         try (LockHandle handle = lock.acquire(Duration.ofSeconds(1), Duration.ofSeconds(5))) {
             first = handle.token();
             assertThat(handle.remaining()).isLessThan(Duration.ofSeconds(5));
-            assertThatThrownBy(() -> lock.acquire(Duration.ofMillis(20), null))
+            assertThatThrownBy(() -> lock.acquire(Duration.ofMillis(300), null))
                     .isInstanceOf(AcquireTimeoutException.class);
         }
         try (LockHandle handle = lock.tryAcquire()) {
@@ -53,7 +53,7 @@ class HandleTest extends WithServer {
     void aWaitForAHandleThatIsOverNamesLockAndHolder() throws Exception {
         DistributedLock lock = connect().lock(name);
         LockHandle handle = lock.acquire();
-        for (Duration wait : new Duration[] {Duration.ofMillis(20), Duration.ZERO, Duration.ofSeconds(-1)}) {
+        for (Duration wait : new Duration[] {Duration.ofMillis(300), Duration.ZERO, Duration.ofSeconds(-1)}) {
             assertThatThrownBy(() -> lock.acquire(wait, null))
                     .isInstanceOfSatisfying(AcquireTimeoutException.class, busy -> assertThat(busy.object())
                             .isEqualTo(name))
@@ -112,10 +112,10 @@ class HandleTest extends WithServer {
     @Test
     void aThreadThatEndsLeavesItsHandleHeld() throws Exception {
         DistributedLock lock =
-                connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
+                connect(Options.defaults().lease(Duration.ofSeconds(5))).lock(name);
         LockHandle handle = Background.run(lock::acquire).get();
-        // Longer than the look for dead threads and than the lease.
-        assertThat(handle.onLost()).failsWithin(Duration.ofMillis(1800)).withThrowableOfType(TimeoutException.class);
+        // Longer than the look for dead threads.
+        awaitRenewals(handle::remaining);
         assertThat(handle.isValid()).isTrue();
         handle.close();
     }

@@ -128,7 +128,7 @@ class LockTest extends WithServer {
     @Test
     void anOperatorMayFreeItAndTheHolderHears() throws Exception {
         DistributedLock lock =
-                connect(Options.defaults().lease(Duration.ofMillis(600))).lock(name);
+                connect(Options.defaults().lease(Duration.ofMillis(1500))).lock(name);
         assertThat(lock.forceRelease()).isFalse();
         lock.lock();
         CompletableFuture<LossReason> lost = lock.onLost();

@@ -73,7 +73,7 @@ class PermitsHandleTest extends WithServer {
     void aWaitForPermitsThatIsOverSaysWhatIsAvailable() throws Exception {
         DistributedSemaphore semaphore = connect().semaphore(name, 3);
         try (PermitsHandle handle = semaphore.take(2)) {
-            for (Duration wait : new Duration[] {Duration.ofMillis(20), Duration.ZERO, Duration.ofSeconds(-1)}) {
+            for (Duration wait : new Duration[] {Duration.ofMillis(300), Duration.ZERO, Duration.ofSeconds(-1)}) {
                 assertThatThrownBy(() -> semaphore.take(2, wait, null))
                         .isInstanceOf(AcquireTimeoutException.class)
                         .hasMessageContaining("\"" + name + "\"")

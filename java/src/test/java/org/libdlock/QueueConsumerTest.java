@@ -274,7 +274,7 @@ class QueueConsumerTest extends WithServer {
     void aServerThatIsAwayIsAskedAgain() throws Exception {
         AtomicInteger done = new AtomicInteger();
         Proxy proxy = closing(new Proxy(server));
-        Options options = Options.defaults().operationTimeout(Duration.ofMillis(300));
+        Options options = Options.defaults().operationTimeout(Duration.ofSeconds(1));
         DistributedQueue queue = closing(Dlock.connect(proxy.url(), options)).queue(name);
         connect().queue(name).put("x");
         try (Logged logged = new Logged();

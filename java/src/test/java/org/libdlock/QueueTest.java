@@ -83,7 +83,7 @@ class QueueTest extends WithServer {
         assertThat(due.get(3).due()).isEqualTo(Instant.ofEpochMilli(1_001));
         assertThat(queue.tryTake()).isNull();
         assertThat(comes(queue).payloadAsString()).isEqualTo("late");
-        assertThat(queue.take(Duration.ofMillis(20))).isNull();
+        assertThat(queue.take(Duration.ofMillis(300))).isNull();
         assertThat(queue.counts().delayed()).isEqualTo(1);
         assertThat(queue.counts().inFlight()).isEqualTo(5);
     }

@@ -343,7 +343,7 @@ class RateLimiterTest extends WithServer {
     void anAbsentServerIsAnErrorUnlessAPolicySaysOtherwise() {
         try (RedisServer own = new RedisServer()) {
             Options quick =
-                    Options.defaults().operationTimeout(Duration.ofMillis(300)).responseTimeout(Duration.ofMillis(100));
+                    Options.defaults().operationTimeout(Duration.ofSeconds(1)).responseTimeout(Duration.ofMillis(500));
             Client client = closing(Dlock.connect(own.url(), quick));
             Rate rate = Rate.of(4, HOUR);
             RateLimiter fail = client.rateLimiter(name, rate);

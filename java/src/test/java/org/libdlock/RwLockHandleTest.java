@@ -49,7 +49,7 @@ class RwLockHandleTest extends WithServer {
                     .as("with a lease of its own, a hold of its own")
                     .isGreaterThan(first.token());
             assertThat(third.isValid()).isTrue();
-            assertThatThrownBy(() -> lock.writeLock().acquire(Duration.ofMillis(20), null))
+            assertThatThrownBy(() -> lock.writeLock().acquire(Duration.ofMillis(300), null))
                     .isInstanceOf(AcquireTimeoutException.class)
                     .hasMessageContaining("\"" + name + "\"")
                     .hasMessageContaining("readers");
@@ -83,7 +83,7 @@ class RwLockHandleTest extends WithServer {
         assertThat(lock.writeLock().tryLockAsync())
                 .succeedsWithin(Duration.ofSeconds(5))
                 .isNull();
-        assertThat(lock.writeLock().lockAsync(Duration.ofMillis(20), null))
+        assertThat(lock.writeLock().lockAsync(Duration.ofMillis(300), null))
                 .failsWithin(Duration.ofSeconds(5))
                 .withThrowableThat()
                 .withCauseInstanceOf(AcquireTimeoutException.class);

@@ -35,7 +35,7 @@ class SemaphoreEndsTest extends WithServer {
             logged.awaitWarning("its holder went away");
             // Renewal has stopped: the lease runs out, and no sooner.
             assertThat(taken()).isEqualTo(3L);
-            assertThat(semaphore.tryAcquire(3, 10, TimeUnit.SECONDS)).isTrue();
+            assertThat(semaphore.tryAcquire(3, 20, TimeUnit.SECONDS)).isTrue();
             semaphore.release(3);
         }
     }
@@ -96,10 +96,10 @@ class SemaphoreEndsTest extends WithServer {
     @Test
     void aThreadThatEndsLeavesItsHandleHeld() throws Exception {
         DistributedSemaphore semaphore =
-                connect(Options.defaults().lease(Duration.ofMillis(600))).semaphore(name, 1);
+                connect(Options.defaults().lease(Duration.ofSeconds(5))).semaphore(name, 1);
         PermitsHandle handle = Background.run(() -> semaphore.take()).get();
-        // Longer than the look for dead threads and than the lease.
-        assertThat(handle.onLost()).failsWithin(Duration.ofMillis(1800));
+        // Longer than the look for dead threads.
+        awaitRenewals(handle::remaining);
         assertThat(handle.isValid()).isTrue();
         handle.close();
     }
@@ -108,28 +108,28 @@ class SemaphoreEndsTest extends WithServer {
     void aPermitsHandleCollectedWhileItHoldsWarns() throws Exception {
         try (Logged logged = new Logged()) {
             DistributedSemaphore semaphore =
-                    connect(Options.defaults().lease(Duration.ofMillis(500))).semaphore(name, 1);
+                    connect(Options.defaults().lease(Duration.ofMillis(1500))).semaphore(name, 1);
             semaphore.take().isValid();
             Eventually.holds("the handle is collected", () -> {
                 System.gc();
                 return logged.warned("its holder went away");
             });
-            assertThat(semaphore.tryAcquire(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(semaphore.tryAcquire(20, TimeUnit.SECONDS)).isTrue();
             semaphore.release();
         }
     }
 
     @Test
     void aThreadsPermitsOutliveTheSemaphoreObject() throws Exception {
-        Client client = connect(Options.defaults().lease(Duration.ofMillis(500)));
+        Client client = connect(Options.defaults().lease(Duration.ofSeconds(5)));
         client.semaphore(name, 2).acquire(2);
         CompletableFuture<LossReason> lost = client.semaphore(name, 2).onLost();
         for (int i = 0; i < 10_000; i++) {
             client.semaphore(name, 2).getHoldCount();
         }
         System.gc();
-        // Longer than the lease.
-        assertThat(lost).failsWithin(Duration.ofSeconds(1));
+        awaitRenewals(() -> client.semaphore(name, 2).remaining());
+        assertThat(lost).isNotDone();
         client.semaphore(name, 2).release(2);
         assertThat(lost).as("it was released").failsWithin(Duration.ofSeconds(5));
         assertThat(lost).isCancelled();
@@ -189,7 +189,7 @@ class SemaphoreEndsTest extends WithServer {
             assertThat(semaphore.availablePermits()).isEqualTo(1);
             jvm.signal("KILL");
         }
-        assertThat(semaphore.tryAcquire(3, 10, TimeUnit.SECONDS))
+        assertThat(semaphore.tryAcquire(3, 20, TimeUnit.SECONDS))
                 .as("the lease of 1 s is over long before")
                 .isTrue();
         semaphore.release(3);

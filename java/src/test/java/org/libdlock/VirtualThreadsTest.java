@@ -37,7 +37,7 @@ class VirtualThreadsTest extends WithServer {
         }
 
         public static void main(String[] args) throws Exception {
-            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(1)))) {
+            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(5)))) {
                 DistributedLock lock = client.lock(args[1]);
                 lock.lock();
                 AtomicInteger asking = new AtomicInteger();
@@ -85,7 +85,7 @@ class VirtualThreadsTest extends WithServer {
                 }
                 System.out.println("turns " + turns + ", overlap " + overlap);
                 virtual(lock::lock).join();
-                System.out.println("free after one ended holding it: " + lock.tryLock(5, TimeUnit.SECONDS));
+                System.out.println("free after one ended holding it: " + lock.tryLock(20, TimeUnit.SECONDS));
             }
         }
     }
@@ -93,7 +93,7 @@ class VirtualThreadsTest extends WithServer {
     /** 200 of them share three permits, of which each takes two by one acquire or by two. */
     static final class Permits {
         public static void main(String[] args) throws Exception {
-            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(1)))) {
+            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(5)))) {
                 DistributedSemaphore semaphore = client.semaphore(args[1], 3);
                 semaphore.acquire(2);
                 AtomicInteger asking = new AtomicInteger();
@@ -133,7 +133,7 @@ class VirtualThreadsTest extends WithServer {
                 System.out.println("turns " + turns + ", at most " + most + ", then " + semaphore.availablePermits());
                 Crowd.virtual(semaphore::acquireUninterruptibly).join();
                 System.out.println(
-                        "back after one ended with a permit: " + semaphore.tryAcquire(3, 5, TimeUnit.SECONDS));
+                        "back after one ended with a permit: " + semaphore.tryAcquire(3, 20, TimeUnit.SECONDS));
             }
         }
     }
@@ -141,7 +141,7 @@ class VirtualThreadsTest extends WithServer {
     /** 200 of them use a read-write lock, every fifth to write and then to read on. */
     static final class Sides {
         public static void main(String[] args) throws Exception {
-            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(1)))) {
+            try (Client client = Dlock.connect(args[0], Options.defaults().lease(Duration.ofSeconds(5)))) {
                 DistributedReadWriteLock lock = client.rwLock(args[1]);
                 lock.writeLock().lock();
                 AtomicInteger asking = new AtomicInteger();
@@ -188,7 +188,7 @@ class VirtualThreadsTest extends WithServer {
                 System.out.println("turns " + turns + ", overlap " + overlap);
                 Crowd.virtual(lock.readLock()::lock).join();
                 System.out.println(
-                        "free after one ended reading: " + lock.writeLock().tryLock(5, TimeUnit.SECONDS));
+                        "free after one ended reading: " + lock.writeLock().tryLock(20, TimeUnit.SECONDS));
             }
         }
     }

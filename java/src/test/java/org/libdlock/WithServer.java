@@ -1,9 +1,12 @@
 package org.libdlock;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
+import org.libdlock.support.Eventually;
 import org.libdlock.support.Logged;
 import org.libdlock.support.RedisServer;
 
@@ -31,6 +34,14 @@ abstract class WithServer {
     final <T extends AutoCloseable> T closing(T closeable) {
         open.add(0, closeable);
         return closeable;
+    }
+
+    /** Waits until a hold was renewed twice: once it may have been under way already. */
+    static void awaitRenewals(Supplier<Duration> remaining) {
+        for (int i = 0; i < 2; i++) {
+            Duration before = remaining.get();
+            Eventually.holds("it is renewed", () -> remaining.get().compareTo(before) > 0);
+        }
     }
 
     @AfterEach

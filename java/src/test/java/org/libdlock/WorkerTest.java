@@ -104,7 +104,7 @@ class WorkerTest extends WithServer {
     @Test
     void aLostNumberIsToldAndMakesNoIds() throws Exception {
         Client client = connect();
-        Worker worker = client.worker(name, WorkerOptions.defaults().lease(Duration.ofMillis(300)));
+        Worker worker = client.worker(name, WorkerOptions.defaults().lease(Duration.ofSeconds(1)));
         Snowflake ids = worker.snowflake();
         server.command("DEL", "dlock_id_pool:{" + name + "}");
         assertThat(worker.onLost().get(20, TimeUnit.SECONDS)).isEqualTo(LossReason.DELETED);

@@ -54,7 +54,7 @@ public final class Background<T> {
     /** What it returned; what it threw as the cause of an AssertionError. */
     public T get() {
         try {
-            T value = result.get(20, TimeUnit.SECONDS);
+            T value = result.get(60, TimeUnit.SECONDS);
             thread.join(5000);
             return value;
         } catch (Exception e) {
@@ -66,7 +66,7 @@ public final class Background<T> {
     /** What it threw. */
     public Throwable thrown() {
         try {
-            throw new AssertionError("returned " + result.get(20, TimeUnit.SECONDS));
+            throw new AssertionError("returned " + result.get(60, TimeUnit.SECONDS));
         } catch (ExecutionException e) {
             Throwable cause = e.getCause();
             return cause == null ? e : cause;

@@ -6,7 +6,8 @@ import java.util.function.BooleanSupplier;
 
 /** For what another process or thread does and announces to nobody. */
 public final class Eventually {
-    private static final long WITHIN_SECONDS = 10;
+    /** Far beyond what even a busy machine takes: it tells of what never happens, and not of what is slow. */
+    private static final long WITHIN_SECONDS = 60;
 
     private Eventually() {}
 

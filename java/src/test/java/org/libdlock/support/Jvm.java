@@ -40,7 +40,9 @@ public final class Jvm implements AutoCloseable {
                 Path.of(System.getProperty("java.home"), "bin", "java").toString();
         private String classPath = System.getProperty("java.class.path");
         private final Map<String, String> environment = new HashMap<>();
-        private final List<String> options = new ArrayList<>(List.of("-Xcheck:jni", "-Xmx128m", "-XX:+UseSerialGC"));
+        private final List<String> options = new ArrayList<>(
+                // It lives for a second or two: the first compiler does, and takes a third of the time.
+                List.of("-Xcheck:jni", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"));
 
         public Builder java(Path home) {
             java = home.resolve("bin/java").toString();
