@@ -110,7 +110,7 @@ static int64_t taken[2][EACH];
 
 static void* take(void* to) {
     dlock_snowflake_t* ids = open_worker(2); /* one of its own: the state is shared all the same */
-    for (int64_t* id = to; id < (int64_t*)to + EACH; id++) OK(dlock_snowflake_next_id(ids, id, error));
+    for (int64_t* id = to; id < (int64_t*)to + repeats(EACH); id++) OK(dlock_snowflake_next_id(ids, id, error));
     CHECK(dlock_snowflake_free(ids) == DLOCK_OK);
     return NULL;
 }
@@ -120,9 +120,9 @@ static void two_threads_share_no_id(void) {
     CHECK(pthread_create(&other, NULL, take, taken[1]) == 0);
     take(taken[0]);
     CHECK(pthread_join(other, NULL) == 0);
-    size_t a = 0, b = 0;
-    for (; a < EACH && b < EACH; taken[0][a] < taken[1][b] ? a++ : b++) CHECK(taken[0][a] != taken[1][b]);
-    for (size_t i = 1; i < EACH; i++) CHECK(taken[0][i] > taken[0][i - 1] && taken[1][i] > taken[1][i - 1]);
+    size_t a = 0, b = 0, each = repeats(EACH);
+    for (; a < each && b < each; taken[0][a] < taken[1][b] ? a++ : b++) CHECK(taken[0][a] != taken[1][b]);
+    for (size_t i = 1; i < each; i++) CHECK(taken[0][i] > taken[0][i - 1] && taken[1][i] > taken[1][i - 1]);
 }
 
 static void what_is_out_of_range_is_refused_and_writes_nothing(void) {

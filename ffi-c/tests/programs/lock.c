@@ -61,11 +61,12 @@ static void a_timed_wait_ends_as_busy(void) {
 
 static void a_holder_enters_10000_deep(void) {
     dlock_lock_t* lock = open_lock(client, NULL);
-    for (int depth = 0; depth < 10000; depth++) OK(dlock_lock_acquire(lock, NULL, NULL, error));
+    const size_t deep = repeats(10000);
+    for (size_t depth = 0; depth < deep; depth++) OK(dlock_lock_acquire(lock, NULL, NULL, error));
     uint32_t count = 0;
     OK(dlock_lock_hold_count(lock, &count, error));
-    CHECK(count == 10000);
-    for (int depth = 0; depth < 9999; depth++) OK(dlock_lock_release(lock, error));
+    CHECK(count == deep);
+    for (size_t depth = 1; depth < deep; depth++) OK(dlock_lock_release(lock, error));
     CHECK(in_another_thread(try_it, lock) == DLOCK_BUSY);
     OK(dlock_lock_release(lock, error));
     CHECK(in_another_thread(wait_for_it, lock) == DLOCK_OK);
