@@ -94,7 +94,7 @@ async fn absurd_replies_are_errors_of_the_server() {
 #[tokio::test]
 async fn a_filter_that_ends_is_taken_for_nothing_else() {
     let server = Server::start();
-    let client = Client::connect(&server.url()).await.unwrap();
+    let client = Client::connect(&format!("{}?response_timeout=10s", server.url())).await.unwrap();
     let items: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
     for round in 0..60 {
         let options = BloomFilterOptions::new(2_000, 0.01).ttl(Duration::from_millis(20));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::common::rules::documented;
 use libdlock::event::Level;
 use libdlock::{Client, Config, ErrorKind, Rate};
-use libdlock_testkit::{Action, Proxy, Server, eventually};
+use libdlock_testkit::{Action, Proxy, Server, eventually, lateness};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -75,7 +75,9 @@ fn warning(server: &Server, told: &Receiver<String>, evals_before: u64) -> Optio
     });
     // The answer is read by then, or a little later.
     found.or_else(|| {
-        told.recv_timeout(Duration::from_millis(300)).ok().filter(|warning| warning.contains("ACL SETUSER"))
+        told.recv_timeout(Duration::from_millis(300) + lateness())
+            .ok()
+            .filter(|warning| warning.contains("ACL SETUSER"))
     })
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Client, Config, ErrorKind, Rate};
 use libdlock_testkit::access::of_cluster;
-use libdlock_testkit::{Cluster, Server, eventually};
+use libdlock_testkit::{Cluster, Server, eventually, lateness};
 
 /// Far beyond what a busy machine needs, and below `poll_interval` times a few.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -114,7 +114,7 @@ async fn a_primary_that_dies_is_followed_to_its_replica() {
     while cluster.owner_seen_by(1, slot) == Some(0) {
         let asked = Instant::now();
         other.lock(names.next().unwrap()).unwrap().acquire().await.unwrap().release().await.unwrap();
-        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+        assert!(asked.elapsed() < Duration::from_secs(1) + lateness(), "{:?}", asked.elapsed());
         assert!(killed.elapsed() < PATIENCE, "no replica is promoted");
     }
     let promoted = Instant::now();
@@ -122,7 +122,7 @@ async fn a_primary_that_dies_is_followed_to_its_replica() {
         let acquired = trying.await.unwrap();
         let after = acquired.saturating_duration_since(promoted);
         println!("followed {after:?} after the promotion, {:?} after the end", acquired - killed);
-        assert!(after < Duration::from_secs(2), "{after:?}");
+        assert!(after < Duration::from_secs(2) + lateness(), "{after:?}");
     }
     for held in holds {
         assert!(held.loss().is_none(), "{:?}", held.loss());
@@ -136,7 +136,7 @@ async fn a_primary_that_dies_is_followed_to_its_replica() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_hangs_delays_no_renewal_at_another() {
     let cluster = Cluster::options(3).args(&["--cluster-require-full-coverage", "no"]).start();
-    let client = Client::connect(&format!("{}?lease=1500ms", cluster.url())).await.unwrap();
+    let client = Client::connect(&format!("{}?lease=3s", cluster.url())).await.unwrap();
     let mut holds = Vec::new();
     for primary in 0..3 {
         // Far more than may be on their way at once.
@@ -218,7 +218,7 @@ async fn what_has_moved_is_looked_at_again() {
     assert_eq!(other.count().await.unwrap(), 0);
     let moved = Instant::now();
     assert!(waiting.await.unwrap().unwrap());
-    assert!(moved.elapsed() < Duration::from_secs(2), "{:?}", moved.elapsed());
+    assert!(moved.elapsed() < Duration::from_secs(2) + lateness(), "{:?}", moved.elapsed());
 }
 
 #[tokio::test]

@@ -55,7 +55,8 @@ struct Ids {
 }
 
 impl Ids {
-    /// By how many us the times in its next ids are ahead of its wall clock, on average.
+    /// By how many us the times in its next ids are ahead of its wall clock, on average; a process that was not running between
+    /// an id and its look at the clock says too little, so the lowest quarter does not count.
     fn ahead_us(&mut self) -> i64 {
         const COUNT: usize = 100;
         // Those that were made before the test set the clock do not count.
@@ -67,7 +68,9 @@ impl Ids {
             let line = self.worker.expect_line(PATIENCE);
             each.extend(self.hear(&line));
         }
-        each.iter().sum::<i64>() / COUNT as i64
+        each.sort_unstable();
+        let counted = &each[COUNT / 4..];
+        counted.iter().sum::<i64>() / counted.len() as i64
     }
 
     fn hear(&mut self, line: &str) -> Option<i64> {

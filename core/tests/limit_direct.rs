@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use libdlock::embed::may_block;
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
-use libdlock_testkit::{Proxy, Server, Side, eventually};
+use libdlock_testkit::{Proxy, Server, Side, eventually, lateness};
 use tokio::runtime::Runtime;
 
 const SOON: Duration = Duration::from_secs(5);
@@ -126,8 +126,8 @@ fn an_answer_after_70_ms_is_the_answer() {
             }
             let start = Instant::now();
             let asked = ask(&limiter, 1, Wait::Try);
-            // 40 ms, and as much for a busy machine: this thread can be interrupted again.
-            assert!(start.elapsed() < Duration::from_millis(80), "{:?}", start.elapsed());
+            // This thread can be interrupted again.
+            assert!(start.elapsed() < Duration::from_millis(80) + lateness(), "{:?}", start.elapsed());
             let decision = runtime.block_on(asked.answer()).unwrap();
             assert!(decision.allowed && decision.server_time.is_some(), "{absent:?}, {pieces}: {decision:?}");
             assert!(start.elapsed() >= Duration::from_millis(70), "{:?}", start.elapsed());
@@ -239,31 +239,42 @@ fn a_batch_is_answered_when_the_call_returns() {
     let _context = runtime.enter();
     warm_up(&runtime, &limiter);
     server.cmd(&["SCRIPT", "FLUSH"]);
-    for each in [1, 0] {
-        let (at_once, _) = ask_many(&limiter);
-        assert_eq!(granted(at_once.expect("it is answered at once")), [each; 300]);
+    let mut at_once = 0;
+    for round in 0..20 {
+        let (answers, rest) = ask_many(&limiter);
+        at_once += usize::from(answers.is_some());
+        let answers = answers.unwrap_or_else(|| runtime.block_on(rest));
+        assert_eq!(granted(answers), [u64::from(round == 0); 300]);
     }
+    // A server on a busy machine may take more than the 40 ms that a call waits.
+    assert!(at_once >= 10, "{at_once} of 20");
     // The connection is as it was.
-    assert!(ask(&limiter, 1, Wait::Try).at_once.unwrap().unwrap().allowed);
+    assert!(runtime.block_on(ask(&limiter, 1, Wait::Try).answer()).unwrap().allowed);
 }
 
 #[test]
 fn a_batch_whose_answers_come_late_is_asked_for_once() {
     let (server, runtime) = (Server::start(), runtime());
     let proxy = Proxy::start(server.address());
-    let limiter = limiter(&runtime, &proxy.url(), LimiterOptions::new(Rate::new(1, A_DAY).burst(1)));
+    let limiter = limiter(
+        &runtime,
+        &format!("{}?response_timeout=20s", proxy.url()),
+        LimiterOptions::new(Rate::new(1, A_DAY).burst(1)),
+    );
     let _context = runtime.enter();
     warm_up(&runtime, &limiter);
     for pieces in [false, true] {
         match pieces {
-            false => proxy.delay(Side::Replies, Duration::from_millis(70)),
-            true => proxy.throttle(Side::Replies, Some(60_000)),
+            false => proxy.delay(Side::Replies, Duration::from_millis(700)),
+            true => proxy.throttle(Side::Replies, Some(6_000)),
         }
         let start = Instant::now();
         let (at_once, rest) = ask_many(&limiter);
-        // 40 ms, and as much for a busy machine.
-        assert!(at_once.is_none() && start.elapsed() < Duration::from_millis(80), "{:?}", start.elapsed());
+        let returned = start.elapsed();
+        assert!(at_once.is_none());
         assert_eq!(granted(runtime.block_on(rest)), [u64::from(!pieces); 300]);
+        // It waits for 40 ms, and the answers take some hundred.
+        assert!(returned < start.elapsed() / 2, "{returned:?} of {:?}", start.elapsed());
         proxy.heal();
         warm_up(&runtime, &limiter);
     }

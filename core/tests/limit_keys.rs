@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::common::{client, settle};
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Result, Wait};
-use libdlock_testkit::{Cluster, Proxy, Server, Side};
+use libdlock_testkit::{Cluster, Proxy, Server, Side, lateness};
 
 /// Long enough that no token comes back while a test runs.
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
@@ -156,7 +156,7 @@ async fn a_server_that_goes_away_leaves_each_item_unknown() {
     let took = start.elapsed();
     // A response_timeout of 1 s for the first write, the rest of the operation_timeout for what was not sent, and as much for a
     // busy machine.
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert!(took < Duration::from_secs(3) + lateness(), "{took:?}");
     let kinds: Vec<_> = answers.iter().map(|answer| answer.as_ref().unwrap_err().kind()).collect();
     let unknown = kinds.iter().filter(|kind| **kind == ErrorKind::OutcomeUnknown).count();
     let unreached = kinds.iter().filter(|kind| **kind == ErrorKind::Connection).count();
@@ -181,7 +181,7 @@ async fn a_policy_decides_each_item_while_the_server_is_away() {
     drop(server);
     let start = Instant::now();
     let answers = api.try_acquire_many(&[("a", 1), ("b", 2), ("a", 1), ("a", 1), ("b", 1), ("c", 3)]).await.unwrap();
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(1) + lateness(), "{:?}", start.elapsed());
     assert!(answers.iter().flatten().all(|decision| decision.server_time.is_none()));
     assert_eq!(granted(answers), [1, 2, 1, 0, 0, 0].map(Ok), "each key has a share of its own");
 }

@@ -128,7 +128,7 @@ static inline int64_t bound_ms(int64_t bound) { return getenv("SLOWED_DOWN") != 
 /* A lease that a test uses before it runs out; the renewals of a watchdog's come late there, too. */
 static inline int64_t lease_ms(int64_t lease) { return getenv("SLOWED_DOWN") != NULL ? 5 * lease : lease; }
 
-/* How often to do what shows a memory checker nothing new the next time. */
+/* The number of repeats of a loop that shows a memory checker nothing new after some rounds. */
 static inline size_t repeats(size_t count) { return getenv("SLOWED_DOWN") != NULL ? count / 20 : count; }
 
 /* Waits for the next `count` completions of a port. */

@@ -18,15 +18,17 @@ use libdlock::embed::into_grant;
 use libdlock::lease::{Grant, HolderId, Lease};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, ErrorKind, Lock, Result, Wait};
-use libdlock_testkit::{Reply, Server, eventually};
+use libdlock_testkit::{Reply, Server, eventually, lateness};
 
 pub use peer::Peer;
 
 /// Long enough for anything that is bound to happen on a busy machine; a test that waits this long has failed.
 pub const SOON: Duration = Duration::from_secs(10);
 
-/// What scheduling on two busy cores may add to a bound that the library promises.
-pub const SLACK: Duration = Duration::from_millis(150);
+/// Time that scheduling may add to a bound that the library promises: 150 ms, and more on a machine that is late.
+pub fn slack() -> Duration {
+    Duration::from_millis(150) + lateness()
+}
 
 /// A client; panics when it cannot connect.
 pub async fn client(url: &str) -> Client {

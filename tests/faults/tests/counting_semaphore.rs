@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use libdlock::{Client, CountingSemaphore, ErrorKind, Wait};
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client, kind, listeners,
+    Peer, SOON, bounded, client, kind, listeners,
     permits::most_at_once,
+    slack,
     turns::{PROCESSES, Turns},
     with_options, worker,
 };
@@ -303,7 +304,7 @@ async fn a_lost_message_costs_a_poll_and_not_the_next_release() {
     same.release().await.expect("release");
     let released = std::time::Instant::now();
     bounded(SOON, "the waiter", waiter).await.expect("no panic").expect("acquire");
-    assert!(released.elapsed() <= POLL + SLACK, "{:?}", released.elapsed());
+    assert!(released.elapsed() <= POLL + slack(), "{:?}", released.elapsed());
     is_whole(&server, 0);
 }
 
@@ -341,7 +342,7 @@ fn a_waiter_outlasts_an_empty_restart() {
     let brought = monotonic_us();
     other.ok("put slots 2");
     let took = drawn_at(&mut waiter, waiting) - brought;
-    assert!(took <= us(POLL + SLACK), "{took} us");
+    assert!(took <= us(POLL + slack()), "{took} us");
     is_whole(&server, 0);
 }
 
@@ -364,7 +365,7 @@ fn the_others_are_served_without(victim: usize) {
     for (rank, (peer, waiting, _)) in waiters.iter_mut().enumerate() {
         if rank != victim {
             let took = drawn_at(peer, *waiting) - released;
-            assert!(took <= us(HEAD_SILENCE + POLL + SLACK), "rank {rank} after {took} us");
+            assert!(took <= us(HEAD_SILENCE + POLL + slack()), "rank {rank} after {took} us");
         }
     }
     assert_eq!(available(&server), 0);

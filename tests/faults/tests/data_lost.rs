@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SLACK, SOON, with_options, worker};
+use libdlock_faults::{Peer, SOON, slack, with_options, worker};
 use libdlock_testkit::{Server, server::Data, wait::monotonic_us};
 
 const LEASE: &str = "lease=3s";
@@ -23,12 +23,12 @@ fn the_key_goes_away(reasons: &[&str], go: impl FnOnce(&mut Server)) {
     let gone_at = monotonic_us();
     let second = waiter.granted(waiting, SOON);
     let waited = Duration::from_micros((second.acquired_at - gone_at).max(0) as u64);
-    assert!(waited <= POLL + SLACK, "the waiter had the lock after {waited:?}");
+    assert!(waited <= POLL + slack(), "the waiter had the lock after {waited:?}");
     assert!(second.token > first.token, "tokens increase across the loss");
 
     let loss = holder.loss(SOON);
     let told = Duration::from_micros((loss.told_at - gone_at).max(0) as u64);
-    assert!(told <= NEXT_RENEWAL + SLACK, "the holder knew after {told:?}");
+    assert!(told <= NEXT_RENEWAL + slack(), "the holder knew after {told:?}");
     assert!(reasons.contains(&loss.reason.as_str()), "{}", loss.reason);
     assert!(!holder.is_valid("job"));
     holder.call("release 1 job").expect_err("there is nothing to release");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SLACK, SOON, is_held, wait_until_waiting, with_options, worker};
+use libdlock_faults::{Peer, SOON, is_held, slack, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Proxy, Server, eventually, resource::Register, temp::TempDir, wait::monotonic_us};
 
 const LEASE: Duration = Duration::from_secs(6);
@@ -79,7 +79,7 @@ fn after_a_failover_that_lost_the_grant_the_first_holder_knows() {
 
     let b = second.granted(waiting, SOON);
     let waited = between(failed_at, b.acquired_at);
-    assert!(waited <= POLL + REDIAL + SLACK, "the waiter had the lock after {waited:?}");
+    assert!(waited <= POLL + REDIAL + slack(), "the waiter had the lock after {waited:?}");
     assert!(b.token > a.token && a.token > early.token, "tokens increase across the failover");
     second.ok(&format!("write {path} {} by-the-second", b.token));
     first.call(&format!("write {path} {} too-late", a.token)).expect_err("a stale write");
@@ -87,7 +87,7 @@ fn after_a_failover_that_lost_the_grant_the_first_holder_knows() {
 
     let loss = first.loss(SOON);
     let told = between(failed_at, loss.told_at);
-    assert!(told <= LEASE / 3 + REDIAL + SLACK, "the first holder knew after {told:?}");
+    assert!(told <= LEASE / 3 + REDIAL + slack(), "the first holder knew after {told:?}");
     assert!(["taken", "server_changed"].contains(&loss.reason.as_str()), "{loss:?}");
     let (kind, _) = first.call("release 1 job").expect_err("it has nothing to release");
     assert!(kind == "NOT_HELD" || kind == "LOST", "{kind}");
@@ -111,7 +111,7 @@ fn after_a_failover_that_lost_nothing_the_holder_holds_on() {
     assert!(first.is_valid("job"));
     let (called, _) = first.release("job");
     let b = second.granted(waiting, SOON);
-    assert!(between(called, b.acquired_at) <= POLL + SLACK);
+    assert!(between(called, b.acquired_at) <= POLL + slack());
     assert!(b.token > a.token);
     second.release("job");
     assert!(!is_held(&pair.replica, "job"));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use libdlock::{Client, ErrorKind};
-use libdlock_faults::{SLACK, SOON, bounded, client, kind};
+use libdlock_faults::{SOON, bounded, client, kind, slack};
 use libdlock_testkit::{Reply, Server};
 
 /// Every operation says WrongType, and the key is what it was.
@@ -41,7 +41,7 @@ async fn an_overwritten_hold_is_lost_at_the_next_renewal() {
     let client = client(&libdlock_faults::with_options(&server.url(), "lease=1s")).await;
     let held = client.lock("job").expect("a name").acquire().await.expect("acquire");
     server.cmd(&["SET", "job", "x"]);
-    let reason = bounded(Duration::from_secs(1) / 3 + SLACK, "told at the next renewal", held.lost()).await;
+    let reason = bounded(Duration::from_secs(1) / 3 + slack(), "told at the next renewal", held.lost()).await;
     assert_eq!(reason.map(|r| r.as_str()), Some("taken"));
     held.release().await.expect_err("there is nothing to release");
     assert_eq!(server.cmd(&["GET", "job"]).text(), "x");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SLACK, SOON, is_held, with_options, worker};
+use libdlock_faults::{Peer, SOON, is_held, slack, with_options, worker};
 use libdlock_testkit::{
     Action, Proxy, Server, eventually,
     resource::{Counter, Register},
@@ -33,10 +33,10 @@ fn after_kill_9_a_waiter_gets_the_lock_when_the_lease_is_over() {
     let left = server.cmd(&["PTTL", "job"]).int() * 1_000;
     let expires_at = monotonic_us() + left;
 
-    let second = waiter.granted(waiting, LEASE + POLL + SLACK);
+    let second = waiter.granted(waiting, LEASE + POLL + slack());
     // the key expires in whole milliseconds
     assert!(second.acquired_at >= expires_at - 2_000, "{} us before the key expired", expires_at - second.acquired_at);
-    assert!(second.acquired_at <= killed_at + us(LEASE + POLL + SLACK));
+    assert!(second.acquired_at <= killed_at + us(LEASE + POLL + slack()));
     assert!(second.token > first.token);
     waiter.release("job");
     assert!(!is_held(&server, "job"));

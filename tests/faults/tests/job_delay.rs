@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use libdlock::queue::NewJob;
 use libdlock::{Client, Queue};
-use libdlock_faults::{SLACK, SOON, bounded, client};
+use libdlock_faults::{SOON, bounded, client, slack};
 use libdlock_testkit::{Server, eventually};
 use tokio::task::JoinSet;
 
@@ -127,7 +127,7 @@ async fn idle_consumers_ask_seldom() {
         stats.text().lines().filter(ours).filter_map(calls).sum::<u64>()
     };
     // What the joining has started.
-    tokio::time::sleep(SLACK * 2).await;
+    tokio::time::sleep(slack() * 2).await;
     let (before, other) = (scripts(&server), others());
     tokio::time::sleep(Duration::from_secs(SECONDS)).await;
     let (sent, other) = (scripts(&server) - before, others() - other);

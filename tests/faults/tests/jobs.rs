@@ -6,7 +6,7 @@ use libdlock::lease::Lease;
 use libdlock::queue::{NewJob, QueueOptions};
 use libdlock::{Client, ErrorKind, Wait};
 use libdlock_faults::jobs::work;
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, slack, with_options, worker};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -166,7 +166,7 @@ async fn an_idle_taker_has_a_job_when_it_is_due() {
         put.put(NewJob::new("x").delay(SECOND / 10)).await.expect("put");
         let (delivery, at) = bounded(SOON, "it is due", taking).await.expect("no panic").expect("take");
         let late = at.duration_since(asked).checked_sub(SECOND / 10).expect("not before its time");
-        assert!(late < SLACK, "{late:?}");
+        assert!(late < slack(), "{late:?}");
         delivery.ack().await.expect("ack");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use libdlock::{Client, Config, ErrorKind, Latch};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, listeners, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, listeners, slack, with_options, worker};
 use libdlock_testkit::{Action, Proxy, Server, eventually, server::Data, wait::monotonic_us};
 use tokio::task::JoinHandle;
 
@@ -81,7 +81,7 @@ fn after_kill_9_of_who_counts_and_who_waits_others_go_on() {
     let mut other = Peer::start(worker!(), &url);
     let called = monotonic_us();
     assert_eq!(other.ok("count-down ready"), ["0"]);
-    assert!(opened_at(&mut peers[1], waiting[1]) - called <= us(SLACK));
+    assert!(opened_at(&mut peers[1], waiting[1]) - called <= us(slack()));
 }
 
 /// The bytes arrive when their process is gone; then it is one that counted.
@@ -257,7 +257,7 @@ fn after_an_empty_restart_a_latch_is_open_within_a_poll() {
     let waiting = wait_in(&server, std::slice::from_mut(&mut waiter))[0];
     server.restart(Data::Lost);
     let back = monotonic_us();
-    assert!(opened_at(&mut waiter, waiting) - back <= us(POLL + SLACK));
+    assert!(opened_at(&mut waiter, waiting) - back <= us(POLL + slack()));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn a_waiter_that_was_stopped_finds_the_latch_open() {
     std::thread::sleep(Duration::from_secs(3));
     waiter.process().resume();
     let resumed = monotonic_us();
-    assert!(opened_at(&mut waiter, waiting) - resumed <= us(SLACK), "its timer was due");
+    assert!(opened_at(&mut waiter, waiting) - resumed <= us(slack()), "its timer was due");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -293,19 +293,19 @@ async fn waits_for_a_black_hole_end_when_they_should() {
     let (ended, at) = bounded(SOON, "the short wait", short).await.expect("no panic");
     assert!(!ended.expect("it was closed when it was last seen"));
     let late = at - began;
-    assert!(late >= Duration::from_millis(990) && late <= Duration::from_secs(1) + SLACK, "{late:?}");
+    assert!(late >= Duration::from_millis(990) && late <= Duration::from_secs(1) + slack(), "{late:?}");
     let error = bounded(SOON, "the endless wait", endless).await.expect("no panic").expect_err("no server");
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-    assert!(held.elapsed() <= Duration::from_secs(3) + SLACK, "{:?}", held.elapsed());
+    assert!(held.elapsed() <= Duration::from_secs(3) + slack(), "{:?}", held.elapsed());
     // A call that begins now ends with its own time, too.
     let called = Instant::now();
     let error = latch.wait_timeout(Duration::from_millis(700)).await.expect_err("no server");
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-    assert!(called.elapsed() <= Duration::from_millis(700) + SLACK, "{:?}", called.elapsed());
+    assert!(called.elapsed() <= Duration::from_millis(700) + slack(), "{:?}", called.elapsed());
     let (ended, at) = bounded(SOON, "the long wait", long).await.expect("no panic");
     let error = ended.expect_err("no server until then");
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-    assert!(at - began <= Duration::from_secs(5) + SLACK, "{:?}", at - began);
+    assert!(at - began <= Duration::from_secs(5) + slack(), "{:?}", at - began);
     proxy.heal();
     latch.count_down().await.expect("count down");
     bounded(SOON, "it opens", latch.wait()).await.expect("no error");
@@ -347,12 +347,12 @@ async fn opens_within(channels: &str, told: bool, bound: Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_its_rights_a_latch_opens_at_once() {
-    opens_within("&redisson_countdownlatch__channel__*", true, SLACK).await;
+    opens_within("&redisson_countdownlatch__channel__*", true, slack()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_its_channel_a_waiter_comes_by_its_timer() {
-    opens_within("", false, POLL + SLACK).await;
+    opens_within("", false, POLL + slack()).await;
 }
 
 /// Many processes count and wait, and their replies are lost: exactly as many count downs open it as there are.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use libdlock::{Client, ErrorKind, Latch};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, kind, listeners, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, kind, listeners, slack, with_options, worker};
 use libdlock_testkit::{Proxy, Scripted, Server, Side, eventually};
 use tokio::task::JoinSet;
 
@@ -172,7 +172,7 @@ async fn a_slow_line_delays_and_counts_once() {
     }
     let (wait, began) = (Duration::from_millis(2_500), Instant::now());
     assert!(!bounded(SOON, "in time", latch.wait_timeout(wait)).await.expect("it was seen closed"));
-    assert!(began.elapsed() <= wait + SLACK, "{:?}", began.elapsed());
+    assert!(began.elapsed() <= wait + slack(), "{:?}", began.elapsed());
     assert_eq!(bounded(SOON, "counted", latch.count_down()).await.expect("counted"), 2);
     assert_eq!(server.cmd(&["GET", "ready"]).text(), "2");
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Config, ErrorKind, Rate};
-use libdlock_faults::{SLACK, SOON, bounded, kind, with_options};
+use libdlock_faults::{SOON, bounded, kind, slack, with_options};
 use libdlock_testkit::{Cluster, Proxy, Sentinels, Server, Side, eventually, sentinels::Sentinel, server::Data};
 
 /// What a caller of `connect` may notice: no server is asked.
@@ -128,7 +128,7 @@ async fn a_policy_answers_for_a_server_that_hangs() {
     let begun = Instant::now();
     let decision = bounded(SOON, "a decision", limiter.try_acquire(1)).await.expect("the policy answers");
     assert!(!decision.allowed && decision.server_time.is_none(), "{decision:?}");
-    assert!(begun.elapsed() <= Duration::from_millis(400) + SLACK, "response_timeout: {:?}", begun.elapsed());
+    assert!(begun.elapsed() <= Duration::from_millis(400) + slack(), "response_timeout: {:?}", begun.elapsed());
     server.resume();
 }
 

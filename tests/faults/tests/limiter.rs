@@ -4,8 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, ErrorKind, Rate, RateLimiter, Wait};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, kind, with_options, worker};
-use libdlock_testkit::{Action, Proxy, Server, Side};
+use libdlock_faults::{Peer, SOON, bounded, client, kind, slack, with_options, worker};
+use libdlock_testkit::{Action, Proxy, Server, Side, lateness};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const KEY: &str = "dlock_limit:{api}";
@@ -48,7 +48,8 @@ async fn thirty_two_clients_get_the_rate_and_no_more() {
     // taker's timer.
     let end = grants[0].0 + Duration::from_millis(1400);
     let got = grants.iter().filter(|(at, _)| *at <= end).count();
-    assert!(got + 25 >= 50 + 700, "{got} grants where 50 and 700 were to be had");
+    let late = (lateness().as_secs_f64() * 500.0) as usize;
+    assert!(got + 25 + late >= 50 + 700, "{got} grants where 50 and 700 were to be had, {late} of them late");
     // On a busy machine it may be over by now.
     assert_ne!(server.cmd(&["PTTL", KEY]).int(), -1, "the key has a time to live");
 }
@@ -178,8 +179,9 @@ async fn a_near_and_a_far_process_are_served_alike() {
         let share = near as f64 / (near + far) as f64;
         println!("{callers} callers each: near {near}, far {far}");
         assert!((0.45..=0.55).contains(&share), "{callers} callers each: near {near}, far {far}");
-        // Of 2.5 s; a fifth is for a busy machine.
-        assert!(near + far >= 2 * per_second, "{callers} callers each: near {near}, far {far}");
+        // A fifth of the 2.5 s, and what it is late, is for a busy machine.
+        let late = (lateness().as_secs_f64() * per_second as f64) as u64;
+        assert!(near + far + late >= 2 * per_second, "{callers} callers each: near {near}, far {far}");
     }
 }
 
@@ -240,7 +242,7 @@ async fn callers_that_give_up_do_not_starve_the_others() {
     }
     // At most the eight that waited together, 20 ms each, and what a busy machine adds.
     let wait = api(&clients[0], rate).peek().await.expect("answered").retry_after.expect("some day");
-    assert!(wait <= Duration::from_millis(400), "{wait:?}");
+    assert!(wait <= Duration::from_millis(400) + lateness(), "{wait:?}");
 }
 
 /// How many scripts the server has run.
@@ -264,12 +266,12 @@ async fn without_a_server_each_policy_answers_as_it_says() {
     let started = Instant::now();
     let error = with(Absent::Fail).try_acquire(1).await.expect_err("no server");
     assert!(matches!(error.kind(), ErrorKind::OutcomeUnknown | ErrorKind::Connection), "{error}");
-    assert!(started.elapsed() < Duration::from_secs(1) + SLACK);
+    assert!(started.elapsed() < Duration::from_secs(1) + slack());
     for (absent, allowed) in [(Absent::Deny, false), (Absent::Allow, true)] {
         let started = Instant::now();
         let decision = with(absent).try_acquire(1).await.expect("a policy");
         assert_eq!((decision.allowed, decision.server_time), (allowed, None));
-        assert!(started.elapsed() < Duration::from_millis(200) + SLACK, "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_millis(200) + slack(), "{:?}", started.elapsed());
     }
     // One process of four: two of eight.
     let mut granted = 0;
@@ -313,7 +315,11 @@ async fn answered_at_once(client: &Client, away: &str) {
             assert_eq!(decision.allowed, absent != Absent::Deny, "{away}, {absent:?}: {decision:?}");
         }
         // A round trip each for a server that refuses, nothing for one that is not there; the rest is for a busy machine.
-        assert!(started.elapsed() < Duration::from_millis(300), "{away}, {absent:?}: {:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_millis(300) + lateness(),
+            "{away}, {absent:?}: {:?}",
+            started.elapsed()
+        );
     }
 }
 
@@ -354,7 +360,7 @@ async fn calls_under_way_get_the_policy_once_silence_is_known() {
     for asked in asked {
         let (allowed, at) = asked.await.expect("no panic");
         // The first has its response_timeout of 1 s; what it learns holds for those behind it.
-        assert!(allowed && at - started < Duration::from_millis(1_700), "{:?}", at - started);
+        assert!(allowed && at - started < Duration::from_millis(1_700) + lateness(), "{:?}", at - started);
     }
 }
 
@@ -382,7 +388,7 @@ async fn a_share_met_with_the_outage_does_not_outlast_the_wait() {
     let mut granted = 0;
     for asked in asked {
         let (allowed, took) = asked.await.expect("no panic");
-        assert!(took <= WAIT + SLACK, "{took:?}");
+        assert!(took <= WAIT + slack(), "{took:?}");
         granted += u32::from(allowed);
     }
     assert_eq!(granted, 1, "the share has one token, and the next one comes too late");
@@ -403,7 +409,7 @@ async fn a_server_that_refuses_for_now_counts_as_absent() {
         let started = Instant::now();
         let decision = with(absent).try_acquire(1).await.expect("a policy");
         assert_eq!((decision.allowed, decision.server_time), (allowed, None), "{absent:?}");
-        assert!(started.elapsed() < Duration::from_millis(200) + SLACK, "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_millis(200) + slack(), "{:?}", started.elapsed());
     }
     let error = with(Absent::Fail).try_acquire(1).await.expect_err("no server");
     assert!(error.kind() == ErrorKind::Server && error.message().contains("READONLY"), "{error}");

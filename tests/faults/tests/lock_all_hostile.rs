@@ -11,7 +11,7 @@ use std::{
 
 use libdlock::{Client, ErrorKind, LockAll, Result, Wait};
 use libdlock::{lease::HolderId, lock::AcquireOptions};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, is_held, wait_until_waiting, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, is_held, slack, wait_until_waiting, with_options, worker};
 use libdlock_testkit::{Action, Proxy, Scripted, Server, eventually, within};
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -80,7 +80,7 @@ async fn an_absurd_reply_is_an_end_and_no_hold() {
             let error = taken.map_or_else(|error| error.kind(), |held| panic!("{what}, {wait:?}: {held:?}"));
             let ends = [ErrorKind::Server, ErrorKind::Busy, ErrorKind::OutcomeUnknown, ErrorKind::Connection];
             assert!(ends.contains(&error), "{what}: {error:?}");
-            assert!(began.elapsed() <= Duration::from_secs(1) + SLACK * 4, "{what}: {:?}", began.elapsed());
+            assert!(began.elapsed() <= Duration::from_secs(1) + slack() * 4, "{what}: {:?}", began.elapsed());
         }
         let granted = what.contains("granted and");
         eventually(SOON, what, || !granted || releases.load(Ordering::SeqCst) > 0);

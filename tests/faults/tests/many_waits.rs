@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use libdlock::lease::{HolderId, Lease};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Held, Wait};
-use libdlock_faults::{SLACK, SOON, bounded, client, with_options};
-use libdlock_testkit::{Action, Proxy, Server, eventually};
+use libdlock_faults::{SOON, bounded, client, slack, with_options};
+use libdlock_testkit::{Action, Proxy, Server, eventually, lateness};
 use tokio::task::JoinSet;
 
 const LOCKS: usize = 3_000;
@@ -82,7 +82,8 @@ async fn three_thousand_waits_cost_fewer_than_100_scripts_a_second() {
     let rate = (scripts(&server) - before) as f64 / began.elapsed().as_secs_f64();
     println!("{LOCKS} waits: {rate:.0} scripts/s, silent for at most {silence} ms");
     assert!(rate < 100.0, "{rate:.0} scripts/s");
-    assert!(silence < 2_000, "{silence} ms without a stamp: a head is taken for dead after 2,500");
+    let late = i64::try_from(lateness().as_millis()).expect("ms");
+    assert!(silence < 2_000 + late, "{silence} ms without a stamp: a head is taken for dead after 2,500");
     assert_eq!(crowd.waiting.len(), LOCKS, "nobody got anything");
 }
 
@@ -95,7 +96,7 @@ async fn a_release_reaches_its_waiter_at_once_among_thousands() {
         held.release().await.unwrap();
         let granted = bounded(POLL, "the waiter is granted it", crowd.waiting.join_next()).await;
         let (_, next) = granted.unwrap().unwrap();
-        assert!(began.elapsed() < POLL / 4, "{:?}: by a timer", began.elapsed());
+        assert!(began.elapsed() < POLL / 4 + lateness(), "{:?}: by a timer", began.elapsed());
         next.release().await.unwrap();
     }
 }
@@ -113,7 +114,7 @@ async fn locks_freed_without_a_message_are_found_by_a_look() {
     }
     println!("{} free locks were found within {:?}", free.len(), began.elapsed());
     assert!(got.iter().all(|(number, _)| free.contains(number)), "nothing else is free");
-    assert!(began.elapsed() < POLL + SLACK * 10, "{:?}", began.elapsed());
+    assert!(began.elapsed() < POLL + slack() * 10, "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

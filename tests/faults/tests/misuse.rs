@@ -6,7 +6,7 @@ use libdlock::lease::{HolderId, Lease};
 use libdlock::lock::LockOptions;
 use libdlock::{ErrorKind, Lock, Wait};
 use libdlock_faults::{SOON, acquire, bounded, client, is_held, kind, with_options};
-use libdlock_testkit::Server;
+use libdlock_testkit::{Server, lateness};
 use tokio::task::JoinSet;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -88,7 +88,7 @@ async fn closing_brings_a_thousand_waiters_back_within_100_ms() {
     while let Some(waiter) = bounded(SOON, "all come back", waiters.join_next()).await {
         let (kind, at) = waiter.expect("no panic");
         assert_eq!(kind, ErrorKind::Closed);
-        assert!(at - start <= Duration::from_millis(100), "{:?}", at - start);
+        assert!(at - start <= Duration::from_millis(100) + lateness(), "{:?}", at - start);
     }
     held.release().await.expect("the other client is not touched");
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use libdlock::{Client, Config, ErrorKind};
-use libdlock_faults::{SLACK, SOON, bounded, client, is_held, kind, listeners, wait_until_waiting, with_options};
+use libdlock_faults::{SOON, bounded, client, is_held, kind, listeners, slack, wait_until_waiting, with_options};
 use libdlock_testkit::{Server, eventually, within};
 
 /// The head asks every second, up to 20 % later.
@@ -99,7 +99,7 @@ async fn the_documented_rights_suffice_and_allow_no_flush() {
     wait_until_waiting(&server, "job");
     held.extend(Duration::from_secs(60)).await.expect("extend");
     held.release().await.expect("release");
-    let held = bounded(SLACK, "woken", waiter).await.expect("no panic").expect("acquire");
+    let held = bounded(slack(), "woken", waiter).await.expect("no panic").expect("acquire");
     assert!(waiting.lock("job").expect("a name").force_release().await.expect("force release"));
     drop(held);
     let rate = libdlock::Rate::new(10, Duration::from_secs(1));
@@ -166,28 +166,28 @@ async fn who_lacks(rights: &str, told: bool, bound: Duration) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_with_every_right_is_told_at_once() {
-    who_lacks("resetchannels &redisson_lock__channel:* &dlock_inbox:*", true, SLACK).await;
+    who_lacks("resetchannels &redisson_lock__channel:* &dlock_inbox:*", true, slack()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_right_to_publish_waiters_come_by_their_timers() {
-    who_lacks("resetchannels &redisson_lock__channel:* &dlock_inbox:* -publish", false, POLL + SLACK).await;
+    who_lacks("resetchannels &redisson_lock__channel:* &dlock_inbox:* -publish", false, POLL + slack()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_right_to_inboxes_waiters_come_by_their_timers() {
-    who_lacks("resetchannels &redisson_lock__channel:*", false, POLL + SLACK).await;
+    who_lacks("resetchannels &redisson_lock__channel:*", false, POLL + slack()).await;
 }
 
 /// Redisson's clients are not told; those of libdlock are.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_locks_channel_the_waiter_comes_at_once() {
-    who_lacks("resetchannels &dlock_inbox:*", false, SLACK).await;
+    who_lacks("resetchannels &dlock_inbox:*", false, slack()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_any_channel_waiters_come_by_their_timers() {
-    who_lacks("resetchannels", false, POLL + SLACK).await;
+    who_lacks("resetchannels", false, POLL + slack()).await;
 }
 
 /// The head would listen to a foreign holder's channel, and may not.
@@ -204,6 +204,6 @@ async fn without_the_right_to_listen_a_waiter_comes_by_its_timer() {
     server.cmd(&["DEL", "job"]);
     let deleted = Instant::now();
     let (held, at) = bounded(SOON, "it comes", waiter).await.expect("no panic").expect("acquire");
-    assert!(at - deleted <= POLL + SLACK, "{:?}", at - deleted);
+    assert!(at - deleted <= POLL + slack(), "{:?}", at - deleted);
     held.release().await.expect("release");
 }

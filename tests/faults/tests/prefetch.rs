@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::limit::{Absent, LimiterOptions};
 use libdlock::{Client, Decision, Rate, RateLimiter};
-use libdlock_faults::{Peer, SLACK, SOON, bounded, client, with_options, worker};
+use libdlock_faults::{Peer, SOON, bounded, client, slack, with_options, worker};
 use libdlock_testkit::{Server, eventually};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -168,7 +168,7 @@ async fn nothing_is_kept_by_a_client_that_is_idle_or_closed() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             };
-            bounded(Duration::from_millis(100) + SLACK, "it gives back", given_back).await;
+            bounded(Duration::from_millis(100) + slack(), "it gives back", given_back).await;
         }
     }
 }
@@ -219,7 +219,7 @@ async fn without_a_server_what_was_fetched_comes_before_the_policy() {
             granted += 1;
         }
     };
-    let denied = bounded(SECOND + SLACK, "the policy decides", denied).await;
+    let denied = bounded(SECOND + slack(), "the policy decides", denied).await;
     assert_eq!(denied.server_time, None, "{denied:?}");
     assert!(granted > 0 && granted <= 50_000, "{granted} of what was fetched");
     println!("{granted} granted without a server, denied after {:?}", begun.elapsed());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use libdlock_faults::{Peer, SLACK, SOON, listeners, with_options, worker};
+use libdlock_faults::{Peer, SOON, listeners, slack, with_options, worker};
 use libdlock_testkit::{Proxy, Server, eventually, wait::monotonic_us, within};
 
 /// For how long a head may say nothing while the lock is free.
@@ -99,7 +99,7 @@ fn when_the_head_is_killed_one_just_become_next_takes_4_s() {
 #[test]
 fn sixty_dead_processes_cost_one_head_timeout_and_a_look() {
     let took = the_next_one_gets_it_after(60);
-    assert!(took <= HEAD_SILENCE + POLL + SLACK, "{took:?}");
+    assert!(took <= HEAD_SILENCE + POLL + slack(), "{took:?}");
 }
 
 /// A process that stands still hears, as its connection does. The head and the next one have to ask, so one silence ends both.
@@ -114,7 +114,7 @@ fn four_processes_that_stand_still_cost_two_silences() {
     let (called, _) = peers[0].release("job");
     let granted = peers[5].granted(waiting[4], SOON * 2);
     let took = between(called, granted.acquired_at);
-    assert!(took <= LONG_POLL + HEAD_SILENCE + POLL + SLACK, "{took:?}");
+    assert!(took <= LONG_POLL + HEAD_SILENCE + POLL + slack(), "{took:?}");
     peers[5].release("job");
     // Those that go on have lost their places and come again.
     for at in 1..5 {
@@ -156,7 +156,7 @@ fn a_waiter_that_reconnects_its_messages_keeps_its_place() {
 #[ignore = "long: make check-long"]
 fn three_dead_heads_cost_a_look_and_two_head_timeouts() {
     let took = the_next_one_gets_it_after(3);
-    assert!(took <= LONG_POLL + (HEAD_SILENCE + POLL) * 2 + SLACK, "{took:?}");
+    assert!(took <= LONG_POLL + (HEAD_SILENCE + POLL) * 2 + slack(), "{took:?}");
 }
 
 /// It was third, looked seldom and so was silent for longer than a head may be; then it became head without having been asked.
@@ -192,7 +192,7 @@ fn a_live_process_just_become_head_is_not_taken_for_dead() {
     let (called, _) = third.release("job");
     let next = newcomer.granted(arriving, SOON);
     assert!(next.token > its.token);
-    assert!(between(called, next.acquired_at) <= SLACK, "woken at once");
+    assert!(between(called, next.acquired_at) <= slack(), "woken at once");
     newcomer.release("job");
     eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
 }
@@ -215,7 +215,7 @@ fn a_head_with_a_long_poll_interval_is_not_taken_for_dead() {
     let arriving = newcomer.start_acquire("job");
     let mut last = 0;
     for (peer, (waiting, _)) in waiters.iter_mut().zip(line) {
-        let grant = peer.granted(waiting, Duration::from_secs(2) + SLACK);
+        let grant = peer.granted(waiting, Duration::from_secs(2) + slack());
         assert!(grant.token > last, "in the order of the queue");
         last = grant.token;
         peer.release("job");
@@ -288,7 +288,7 @@ fn processes_that_wait_for_more_than_a_minute_keep_their_places() {
     assert!(!within(Duration::from_secs(80), || queue(&server) != clients), "{:?} of {clients:?}", queue(&server));
     holder.release("job");
     for (peer, (waiting, _)) in peers.iter_mut().zip(line) {
-        peer.granted(waiting, POLL + SLACK);
+        peer.granted(waiting, POLL + slack());
         peer.release("job");
     }
 }

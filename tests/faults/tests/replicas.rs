@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Client, ErrorKind};
 use libdlock_faults::replicas::{TICK, TIMEOUT, assert_short, each_replica, requiring};
-use libdlock_faults::{SLACK, SOON, bounded, client, is_held, kind, with_options};
+use libdlock_faults::{SOON, bounded, client, is_held, kind, slack, with_options};
 use libdlock_testkit::{Replicated, Server, Side, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,13 +29,13 @@ async fn a_replica_that_hangs_delays_only_those_who_need_it() {
     for _ in 0..20 {
         let begun = Instant::now();
         let held = bounded(SOON, "acquired", one.lock("job").unwrap().acquire()).await.unwrap();
-        assert!(begun.elapsed() < SLACK, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < slack(), "{:?}", begun.elapsed());
         held.release().await.unwrap();
     }
     let begun = Instant::now();
     let error = bounded(SOON, "told", both.lock("job").unwrap().acquire()).await.expect_err("one hangs");
     let took = begun.elapsed();
-    assert!(took >= TIMEOUT && took < TIMEOUT + TICK + SLACK, "{took:?}");
+    assert!(took >= TIMEOUT && took < TIMEOUT + TICK + slack(), "{took:?}");
     assert_short(&error, "job", "1 replica", 2, &servers.primary);
     none.lock("job").unwrap().try_acquire().await.unwrap().expect("free").release().await.unwrap();
     servers.replicas[0].server.resume();
@@ -69,7 +69,7 @@ async fn a_replica_behind_a_black_hole_is_not_counted() {
     assert_short(&error, "job", "1 replica", 2, &servers.primary);
     let begun = Instant::now();
     let held = bounded(SOON, "acquired", one.lock("job").unwrap().acquire()).await.unwrap();
-    assert!(begun.elapsed() < SLACK, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < slack(), "{:?}", begun.elapsed());
     assert!(is_held(&servers.replicas[0].server, "job") && !is_held(&servers.replicas[1].server, "job"));
     held.release().await.unwrap();
     servers.replicas[1].stream.heal();
@@ -84,7 +84,7 @@ async fn more_replicas_than_there_are_never_have_a_grant() {
     let begun = Instant::now();
     let error = bounded(SOON, "told", client.lock("job").unwrap().acquire()).await.expect_err("there are two");
     let took = begun.elapsed();
-    assert!(took >= TIMEOUT && took < TIMEOUT + TICK + SLACK, "{took:?}");
+    assert!(took >= TIMEOUT && took < TIMEOUT + TICK + slack(), "{took:?}");
     assert_short(&error, "job", "2 replicas", 3, &servers.primary);
 }
 

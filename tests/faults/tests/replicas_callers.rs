@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Client, ErrorKind};
 use libdlock_faults::replicas::{TICK, TIMEOUT, assert_short, each_replica, next_wait, requiring};
-use libdlock_faults::{SLACK, SOON, bounded, client, is_held, kind, wait_until_waiting, with_options};
+use libdlock_faults::{SOON, bounded, client, is_held, kind, slack, wait_until_waiting, with_options};
 use libdlock_testkit::{Action, Proxy, Replicated, Server, eventually};
 use tokio::task::JoinSet;
 
@@ -70,7 +70,7 @@ async fn sixty_four_callers_share_eight_connections() {
     let told = all_at_once().await;
     let took = begun.elapsed();
     // One more eighth of the time, for those that came after the first batch was sent.
-    assert!(took < TIMEOUT + TIMEOUT / 8 + TICK + SLACK * 2, "{took:?}");
+    assert!(took < TIMEOUT + TIMEOUT / 8 + TICK + slack() * 2, "{took:?}");
     for told in told {
         assert_eq!(kind(told), ErrorKind::Server);
     }
@@ -93,7 +93,7 @@ async fn a_replica_that_hangs_delays_no_caller_by_another() {
     let begun = Instant::now();
     let lock = setup.client.lock("another").unwrap();
     bounded(SOON, "told", lock.acquire()).await.expect_err("the replica is stopped");
-    assert!(begun.elapsed() < TIMEOUT + TICK + SLACK, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < TIMEOUT + TICK + slack(), "{:?}", begun.elapsed());
     assert_eq!(kind(bounded(SOON, "told", first).await.unwrap()), ErrorKind::Server);
 }
 
@@ -146,7 +146,7 @@ async fn a_wait_shorter_than_the_replica_timeout_ends_in_time() {
     let begun = Instant::now();
     let caller = setup.stuck(async move { lock.acquire_timeout(WAIT).await }).await;
     let error = bounded(SOON, "told", caller).await.unwrap().expect_err("the replica is stopped");
-    assert!(begun.elapsed() < WAIT + SLACK, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < WAIT + slack(), "{:?}", begun.elapsed());
     assert_eq!(error.kind(), ErrorKind::Server, "{error}");
     assert!(error.message().starts_with("granted, but not yet confirmed by 1 replica (option replicas)"), "{error}");
     eventually(SOON, "the grant is released", || !setup.is_held());

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use libdlock::Client;
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client, listeners,
+    Peer, SOON, bounded, client, listeners,
     peer::{Held, held},
     permits::most_at_once,
+    slack,
     turns::{PROCESSES, Turns},
     with_options, worker,
 };
@@ -59,9 +60,9 @@ fn a_killed_holder_keeps_nobody_out_beyond_its_lease(side: &str) {
     holder.process().kill();
     let (killed_at, left) = (monotonic_us(), server.cmd(&["PTTL", "prices"]).int());
     let expires_at = monotonic_us() + left * 1_000;
-    let second = held(waiter.answer(waiting, LEASE + POLL + SLACK));
+    let second = held(waiter.answer(waiting, LEASE + POLL + slack()));
     assert!(second.acquired_at >= expires_at - 2_000, "{} us too early", expires_at - second.acquired_at);
-    assert!(second.acquired_at <= killed_at + us(LEASE + SLACK), "at the end of the lease, by no later timer");
+    assert!(second.acquired_at <= killed_at + us(LEASE + slack()), "at the end of the lease, by no later timer");
     waiter.ok("leave 1 prices");
     nothing_is_left(&server);
 }
@@ -93,7 +94,7 @@ fn a_killed_reader_keeps_no_writer_out_beside_others() {
     let released = monotonic_us();
     reader.ok("leave 1 prices");
     let got = held(writer.answer(waiting, SOON));
-    assert!(got.acquired_at - released <= us(SLACK), "{} us", got.acquired_at - released);
+    assert!(got.acquired_at - released <= us(slack()), "{} us", got.acquired_at - released);
     writer.ok("leave 1 prices");
     nothing_is_left(&server);
 }
@@ -117,7 +118,7 @@ fn the_others_are_served_without(victim: usize) {
         if rank != victim {
             let got = held(peer.answer(*waiting, SOON));
             let took = got.acquired_at - released;
-            assert!(took <= us(HEAD_SILENCE + POLL + SLACK), "rank {rank} after {took} us");
+            assert!(took <= us(HEAD_SILENCE + POLL + slack()), "rank {rank} after {took} us");
             peer.ok("leave 1 prices");
         }
     }
@@ -181,7 +182,7 @@ fn after_an_empty_restart_a_waiter_has_the_lock_within_a_poll() {
     server.restart(Data::Lost);
     let gone = monotonic_us();
     let second = held(waiter.answer(waiting, SOON));
-    assert!(second.acquired_at - gone <= us(POLL + SLACK), "{} us", second.acquired_at - gone);
+    assert!(second.acquired_at - gone <= us(POLL + slack()), "{} us", second.acquired_at - gone);
     assert!(second.token > first.token);
     let loss = holder.loss(SOON);
     assert!(["deleted", "server_changed", "taken"].contains(&loss.reason.as_str()), "{}", loss.reason);

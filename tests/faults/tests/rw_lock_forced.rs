@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use libdlock::ErrorKind;
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client, kind, listeners,
+    Peer, SOON, bounded, client, kind, listeners,
     peer::{Held, held},
-    with_options, worker,
+    slack, with_options, worker,
 };
 use libdlock_testkit::{Action, Proxy, Server, eventually, wait::monotonic_us};
 
@@ -56,7 +56,7 @@ async fn a_forced_release_ends_the_holds_of_all_processes() {
     let forced = monotonic_us();
     assert!(client(&url).await.rw_lock("prices").expect("a name").force_release().await.expect("forced"));
     let got = held(writer.answer(waiting, SOON));
-    assert!(got.acquired_at - forced <= us(SLACK), "{} us", got.acquired_at - forced);
+    assert!(got.acquired_at - forced <= us(slack()), "{} us", got.acquired_at - forced);
     assert!(before.iter().all(|reader| reader.token < got.token));
     readers[2].process().resume();
     readers.iter_mut().for_each(is_lost);
@@ -109,7 +109,7 @@ async fn a_forced_release_ends_more_holds_than_it_can_look_at() {
     let forced = monotonic_us();
     assert!(client(&url).await.rw_lock("prices").expect("a name").force_release().await.expect("forced"));
     let got = held(writer.answer(waiting, SOON));
-    assert!(got.acquired_at - forced <= us(SLACK), "{} us", got.acquired_at - forced);
+    assert!(got.acquired_at - forced <= us(slack()), "{} us", got.acquired_at - forced);
     assert_eq!(writer.ok("is-in 1 prices"), ["true"]);
     writer.ok("leave 1 prices");
     assert_eq!(server.cmd(&["EXISTS", "prices"]).int(), 0);
@@ -133,10 +133,10 @@ fn dead_readers_keep_no_writer_out(dead: usize, bound: Duration) {
 
 #[test]
 fn hundreds_of_dead_readers_keep_no_writer_out() {
-    dead_readers_keep_no_writer_out(600, POLL + SLACK);
+    dead_readers_keep_no_writer_out(600, POLL + slack());
 }
 
 #[test]
 fn two_thousand_dead_readers_keep_no_writer_out() {
-    dead_readers_keep_no_writer_out(1_998, POLL + SLACK);
+    dead_readers_keep_no_writer_out(1_998, POLL + slack());
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use libdlock::{Client, ErrorKind};
-use libdlock_faults::{SLACK, SOON, bounded, client, kind, with_options};
+use libdlock_faults::{SOON, bounded, client, kind, slack, with_options};
 use libdlock_testkit::{Scripted, Server, scripted};
 use tokio::task::JoinSet;
 
@@ -142,6 +142,6 @@ async fn a_right_that_a_script_lacks_is_named_at_once() {
         let error = waited.map(drop).expect_err("forbidden");
         assert_eq!(error.kind(), ErrorKind::NoPermission, "{lacks}: {error}");
         assert!(error.message().contains("the user needs ~"), "{lacks}: {error}");
-        assert!(begun.elapsed() <= SLACK * 2, "{lacks}: after {:?}", begun.elapsed());
+        assert!(begun.elapsed() <= slack() * 2, "{lacks}: after {:?}", begun.elapsed());
     }
 }

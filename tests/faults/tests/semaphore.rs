@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use libdlock::Client;
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, client, listeners,
+    Peer, SOON, bounded, client, listeners,
     peer::{Held, held},
     permits::most_at_once,
+    slack,
     turns::{PROCESSES, Turns},
     with_options, worker,
 };
@@ -42,7 +43,7 @@ fn is_whole(server: &Server, total: i64) {
 fn a_newcomer_gets_all(server: &Server, total: i64) {
     let mut newcomer = Peer::start(worker!(), &server.url());
     let taking = start_to_take(&mut newcomer, total, total);
-    held(newcomer.answer(taking, HEAD_SILENCE + POLL + SLACK));
+    held(newcomer.answer(taking, HEAD_SILENCE + POLL + slack()));
     newcomer.ok("give-back 1 pool");
     is_whole(server, total);
 }
@@ -87,9 +88,9 @@ fn after_kill_9_permits_come_back_when_the_lease_is_over() {
         - time.array()[1].text().parse::<i64>().unwrap();
     let expires_at = monotonic_us() + left;
 
-    let second = held(waiter.answer(waiting, LEASE + POLL + SLACK));
+    let second = held(waiter.answer(waiting, LEASE + POLL + slack()));
     assert!(second.acquired_at >= expires_at - 2_000, "{} us too early", expires_at - second.acquired_at);
-    assert!(second.acquired_at <= killed_at + us(LEASE + SLACK), "at the end of the lease, by no later timer");
+    assert!(second.acquired_at <= killed_at + us(LEASE + slack()), "at the end of the lease, by no later timer");
     waiter.ok("give-back 1 pool");
     is_whole(&server, 3);
 }
@@ -114,7 +115,7 @@ fn the_others_are_served_without(victim: usize) {
         if rank != victim {
             let got = held(peer.answer(*waiting, SOON));
             let took = got.acquired_at - released;
-            assert!(took <= us(HEAD_SILENCE + POLL + SLACK), "rank {rank} after {took} us");
+            assert!(took <= us(HEAD_SILENCE + POLL + slack()), "rank {rank} after {took} us");
             peer.ok("give-back 1 pool");
         }
     }
@@ -154,7 +155,7 @@ fn a_dead_head_that_wants_many_keeps_no_small_want_out() {
     head.process().kill();
     let killed = monotonic_us();
     let got = held(behind.answer(waiting, SOON));
-    assert!(got.acquired_at - killed <= us(HEAD_SILENCE + POLL * 2 + SLACK), "{} us", got.acquired_at - killed);
+    assert!(got.acquired_at - killed <= us(HEAD_SILENCE + POLL * 2 + slack()), "{} us", got.acquired_at - killed);
     behind.ok("give-back 1 pool");
     holder.ok("give-back 1 pool");
     is_whole(&server, 2);
@@ -174,13 +175,13 @@ fn a_head_that_stands_still_is_passed_and_served_later() {
     holder.ok("give-back 1 pool");
     let released = monotonic_us();
     let got = held(behind.answer(waiting, SOON));
-    assert!(got.acquired_at - released <= us(HEAD_SILENCE + POLL + SLACK), "{} us", got.acquired_at - released);
+    assert!(got.acquired_at - released <= us(HEAD_SILENCE + POLL + slack()), "{} us", got.acquired_at - released);
     head.process().resume();
     assert_eq!(head.answer_within(its_request, POLL), None, "one of the two is taken");
     behind.ok("give-back 1 pool");
     let released = monotonic_us();
     let got = held(head.answer(its_request, SOON));
-    assert!(got.acquired_at - released <= us(SLACK), "it stood in the queue again, and was told");
+    assert!(got.acquired_at - released <= us(slack()), "it stood in the queue again, and a message woke it");
     head.ok("give-back 1 pool");
     is_whole(&server, 2);
 }
@@ -216,7 +217,7 @@ fn after_an_empty_restart_the_number_is_right_again() {
     server.restart(Data::Lost);
     let gone = monotonic_us();
     let second = held(waiter.answer(waiting, SOON));
-    assert!(second.acquired_at - gone <= us(POLL + SLACK), "{} us", second.acquired_at - gone);
+    assert!(second.acquired_at - gone <= us(POLL + slack()), "{} us", second.acquired_at - gone);
     let loss = holder.loss(SOON);
     assert!(["deleted", "server_changed"].contains(&loss.reason.as_str()), "{}", loss.reason);
     holder.call("give-back 1 pool").expect_err("there is nothing to give back");

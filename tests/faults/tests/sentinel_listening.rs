@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use libdlock::{Client, Config};
 use libdlock_faults::{
-    SLACK, SOON, bounded, client,
+    SOON, bounded, client,
     failovers::{FAILOVER, FOLLOWED, Fault},
-    with_options,
+    slack, with_options,
 };
 use libdlock_testkit::{Sentinels, eventually};
 
@@ -62,7 +62,7 @@ async fn another_sentinel_is_listened_to_when_one_dies_or_hangs() {
     Fault::Stopped.begin(&mut deployment, former);
     deployment.promotion(former, FAILOVER);
     let held = bounded(FOLLOWED, "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
-    bounded(SLACK * 4, "a release", held.release()).await.expect("release");
+    bounded(slack() * 4, "a release", held.release()).await.expect("release");
     Fault::Stopped.end(&mut deployment, former);
 }
 

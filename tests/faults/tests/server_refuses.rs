@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::lease::{AcquireOptions, HolderId, Lease};
 use libdlock::{Client, ErrorKind, Wait};
-use libdlock_faults::{SLACK, SOON, acquire, bounded, client, is_held, wait_until_waiting, with_options};
+use libdlock_faults::{SOON, acquire, bounded, client, is_held, slack, wait_until_waiting, with_options};
 use libdlock_testkit::{Conn, Proxy, Reply, Server, Side, eventually, within};
 
 const LEASE: Duration = Duration::from_secs(6);
@@ -146,7 +146,7 @@ async fn nobody_hears_of_it(refusal: Refusal, length: Duration) {
         assert!(!within(left, || !unanswered()), "somebody heard of {refusal:?} before it was over");
     }
     setup.end();
-    let over = PAUSE + SLACK;
+    let over = PAUSE + slack();
     let held = bounded(over, "tried", tried).await.expect("no panic").expect("no error").expect("it is free");
     held.release().await.expect("release");
     let held = bounded(over, "timed", timed).await.expect("no panic").expect("no error");
@@ -230,7 +230,7 @@ async fn a_wait_shorter_than_the_refusal_hears_of_it_at_its_end() {
         let took = began.elapsed();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, true), "{error}");
         assert!(error.message().contains("READONLY"), "{error}");
-        assert!(took <= WAIT + SLACK && took >= WAIT / 2, "{wait:?} took {took:?}");
+        assert!(took <= WAIT + slack() && took >= WAIT / 2, "{wait:?} took {took:?}");
     }
     setup.end();
     assert!(!is_held(&setup.server, "job"));
@@ -283,7 +283,7 @@ async fn an_acquire_that_outlasts_its_lease_is_refused_and_given_back() {
     assert!(matches!(error.kind(), ErrorKind::Busy | ErrorKind::Connection), "{error}");
     proxy.heal();
     eventually(SOON, "nothing is left", || server.keys() == ["redisson_lock_token:{job}"]);
-    let grant = bounded(SOON, "and now in time", acquire(&lock, me, Wait::Try, SHORT)).await.expect("acquire");
+    let grant = bounded(SOON, "and now in time", acquire(&lock, me, Wait::Try, None)).await.expect("acquire");
     assert!(grant.is_valid());
     lock.release_as(me).await.expect("release");
 }

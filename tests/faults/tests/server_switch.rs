@@ -8,7 +8,7 @@ use libdlock::event::Level;
 use libdlock::lease::{HolderId, Lease, LossReason};
 use libdlock::lock::AcquireOptions;
 use libdlock::{Client, Config, Wait};
-use libdlock_faults::{SLACK, SOON, bounded, client, is_held, wait_until_waiting, with_options};
+use libdlock_faults::{SOON, bounded, client, is_held, slack, wait_until_waiting, with_options};
 use libdlock_testkit::{Action, Proxy, Server, Side, eventually, server::Data};
 
 /// A refused client dials again after pauses that double up to this, with jitter.
@@ -90,10 +90,10 @@ async fn all_connections_leave_a_demoted_primary() {
     let asked = Instant::now();
     for client in [&one, &other] {
         let lock = client.lock("tried").expect("a name");
-        let held = bounded(PAUSE + SLACK, "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
-        bounded(PAUSE + SLACK, "a release", held.release()).await.expect("no error");
+        let held = bounded(PAUSE + slack(), "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
+        bounded(PAUSE + slack(), "a release", held.release()).await.expect("no error");
     }
-    assert!(asked.elapsed() <= PAUSE + SLACK, "granted after {:?}", asked.elapsed());
+    assert!(asked.elapsed() <= PAUSE + slack(), "granted after {:?}", asked.elapsed());
     // Nor that of the blocking calls, though there are none now.
     eventually(SOON, "no connection is left on the old one", || pair.on_the_old_one().is_empty());
     take().await.expect("no panic").expect("acquire");
@@ -103,7 +103,7 @@ async fn all_connections_leave_a_demoted_primary() {
     held.release().await.expect("release");
     let (held, granted) = bounded(SOON, "the waiter has it", waiting).await.expect("no panic");
     let took = granted.duration_since(released);
-    assert!(took <= SLACK, "handed over after {took:?}");
+    assert!(took <= slack(), "handed over after {took:?}");
     held.release().await.expect("release");
 }
 
@@ -132,9 +132,9 @@ async fn a_try_does_not_believe_a_demoted_primary() {
     permit.release().await.expect("release");
     assert!(taken(&pair.old) && !is_held(&pair.new, "tried"));
     let lock = other.lock("tried").expect("a name");
-    let held = bounded(PAUSE + SLACK, "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
+    let held = bounded(PAUSE + slack(), "a try", lock.try_acquire()).await.expect("no error").expect("it is free");
     let pool = other.semaphore("pool", 1).expect("a name");
-    let permit = bounded(PAUSE + SLACK, "a try", pool.try_acquire()).await.expect("no error").expect("it is free");
+    let permit = bounded(PAUSE + slack(), "a try", pool.try_acquire()).await.expect("no error").expect("it is free");
     held.release().await.expect("release");
     permit.release().await.expect("release");
 }
@@ -173,14 +173,14 @@ async fn after_a_restart_without_data(lease: Option<Lease>) -> (Duration, Option
 async fn a_server_without_the_hold_is_noticed_on_connecting() {
     let (took, reason) = after_a_restart_without_data(None).await;
     assert_eq!(reason, Some(LossReason::ServerChanged));
-    assert!(took <= SLACK, "told after {took:?}");
+    assert!(took <= slack(), "told after {took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lease_of_its_own_is_no_reason_to_believe_longer() {
     let (took, reason) = after_a_restart_without_data(Some(Lease::Fixed(Duration::from_secs(20)))).await;
     assert_eq!(reason, Some(LossReason::ServerChanged));
-    assert!(took <= SLACK, "told after {took:?}");
+    assert!(took <= slack(), "told after {took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -243,7 +243,7 @@ async fn a_grant_that_comes_after_the_move_is_looked_at() {
     eventually(SOON, "the client has moved", || clients_of(&new).len() == 2 && listens());
     clients.heal();
     let held = bounded(SOON, "the answer", acquiring).await.expect("no panic").expect("granted");
-    let lost = bounded(SLACK, "the loss", held.lost()).await;
+    let lost = bounded(slack(), "the loss", held.lost()).await;
     assert_eq!(lost, Some(LossReason::ServerChanged));
 }
 

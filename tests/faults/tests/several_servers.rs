@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use libdlock_faults::{Peer, SOON, is_held, wait_until_waiting, waiters, with_options, worker};
+use libdlock_faults::{Peer, SOON, is_held, slack, wait_until_waiting, waiters, with_options, worker};
 use libdlock_testkit::{ClockHandle, Cluster, Reply, Sentinels, Server, access::ADMIN, eventually, temp::TempDir};
 
 const HOUR: i64 = 3_600_000_000;
@@ -91,15 +91,15 @@ fn a_clock_back_is_mended(place: &Place) {
 fn a_clients_wall_clock_changes_nothing(place: &Place) {
     let dir = TempDir::new();
     let clock = ClockHandle::create(&dir.path().join("clock"));
-    let url = place.url("lease=1s");
+    let url = place.url("lease=2s");
     let mut odd = Peer::start_with(worker!(), &url, &clock.environment());
-    let mut other = place.peer("lease=1s");
+    let mut other = place.peer("lease=2s");
     for step in [HOUR, -2 * HOUR] {
         let a = odd.acquire("job");
         let waiting = other.start_acquire("job");
         wait_until_waiting(place.server(), "job");
         clock.advance(step);
-        assert_eq!(odd.loss_within(Duration::from_secs(2)), None, "renewed all the time, for two leases");
+        assert_eq!(odd.loss_within(Duration::from_secs(4)), None, "renewed all the time, for two leases");
         odd.release("job");
         let b = other.granted(waiting, SOON);
         assert!(b.token > a.token);
@@ -118,17 +118,16 @@ fn a_dead_head_keeps_nobody_out(place: &Place) {
     let (called, _) = holder.release("job");
     let held = next.granted(waiting, SOON);
     let took = Duration::from_micros((held.acquired_at - called) as u64);
-    // 4 s, and what a busy machine may add.
-    assert!(took <= Duration::from_millis(4_500), "{took:?}");
+    assert!(took <= Duration::from_millis(4_000) + slack(), "{took:?}");
     next.release("job");
     assert!(!is_held(place.server(), "job"));
 }
 
 fn without_memory_holds_are_renewed_and_released(place: &Place) {
-    let (mut holder, mut other) = (place.peer("lease=1s"), place.peer("lease=1s"));
+    let (mut holder, mut other) = (place.peer("lease=2s"), place.peer("lease=2s"));
     holder.acquire("job");
     place.configure("maxmemory", "1");
-    assert_eq!(holder.loss_within(Duration::from_secs(2)), None, "it is renewed");
+    assert_eq!(holder.loss_within(Duration::from_secs(4)), None, "it is renewed");
     holder.release("job");
     let (kind, _) = other.call("acquire 1 job 0 0").expect_err("there is no room");
     assert_eq!(kind, "OUT_OF_MEMORY");

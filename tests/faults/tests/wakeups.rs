@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use libdlock::{Client, Held, Lock};
 use libdlock_faults::{
-    Peer, SLACK, SOON, bounded, channel, channels, client, listeners, wait_until_waiting, waiters, with_options, worker,
+    Peer, SOON, bounded, channel, channels, client, listeners, slack, wait_until_waiting, waiters, with_options, worker,
 };
 use libdlock_testkit::{Action, Proxy, Server, Side, eventually};
 use tokio::task::JoinHandle;
@@ -71,7 +71,7 @@ async fn a_release_under_a_broken_subscription_is_noticed_afterwards() {
         let back = Instant::now();
         let (held, at) = bounded(SOON, "noticed", waiter).await.expect("no panic");
         // no poll can have helped: the look after the subscription did
-        assert!(at - back <= POLL + SLACK, "{:?} after the network was back", at - back);
+        assert!(at - back <= POLL + slack(), "{:?} after the network was back", at - back);
         held.release().await.expect("release");
     }
     no_channel_is_left(&server);
@@ -97,7 +97,7 @@ async fn a_message_connection_falls_silent_at(silenced: &[&str]) {
     for waiter in [job, other] {
         let (held, at) = bounded(SOON, "noticed", waiter).await.expect("no panic");
         // A ping's interval, its answer that does not come, and a new connection.
-        assert!(at - released < Duration::from_millis(500 + 300 + 200) + SLACK, "{:?}", at - released);
+        assert!(at - released < Duration::from_millis(500 + 300 + 200) + slack(), "{:?}", at - released);
         held.release().await.expect("release");
     }
     proxy.heal();
@@ -129,7 +129,7 @@ async fn a_pubsub_connection_killed_in_a_wait_costs_a_poll_at_most() {
         let released = Instant::now();
         held.release().await.expect("release");
         let (held, at) = bounded(SOON, "noticed", waiter).await.expect("no panic");
-        assert!(at - released <= POLL + SLACK, "{:?}", at - released);
+        assert!(at - released <= POLL + slack(), "{:?}", at - released);
         held.release().await.expect("release");
     }
     no_channel_is_left(&server);

@@ -16,6 +16,7 @@
 //! | [`proxy`] | a network that misbehaves on demand |
 //! | [`process`] | a worker in a process of its own that can be killed and stopped |
 //! | [`own_process`] | a test that needs a process to itself |
+//! | [`lateness`] | how late this machine runs what is due |
 //! | [`checker`] | whether a recorded history of holds was lawful |
 //! | [`resource`] | what locks protect: an unprotected counter, a register that checks fencing tokens |
 //! | [`wait`] | waiting for something observable, within a bound |
@@ -25,6 +26,7 @@ pub mod certificates;
 pub mod checker;
 pub mod clock;
 pub mod cluster;
+pub mod lateness;
 pub mod own_process;
 pub mod port;
 pub mod process;
@@ -44,6 +46,7 @@ pub use certificates::{Authority, Certificate};
 pub use checker::{Hold, check};
 pub use clock::ClockHandle;
 pub use cluster::Cluster;
+pub use lateness::lateness;
 pub use process::Worker;
 pub use proxy::{Action, Proxy, Side};
 pub use replicated::Replicated;

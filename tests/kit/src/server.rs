@@ -12,7 +12,7 @@ use crate::{
     access,
     certificates::{Authority, Certificate},
     clock::ClockHandle,
-    port,
+    lateness, port,
     process::{self, spawn},
     program,
     resp::{Conn, Kept, Reply},
@@ -99,6 +99,7 @@ impl Options {
     /// Starts it and waits until it answers.
     #[track_caller]
     pub fn start(self) -> Server {
+        lateness::watch();
         let dir = TempDir::new();
         let own = || self.own_clock.then(|| ClockHandle::create(&dir.path().join("clock")));
         let clock = self.clock.clone().or_else(own);

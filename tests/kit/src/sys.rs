@@ -68,6 +68,29 @@ pub fn try_lock_exclusively(file: &File) -> bool {
     result == 0
 }
 
+/// Locks one byte of a file for as long as the file is open here, if no other open file has it locked; whether it did.
+pub fn try_lock_byte(file: &File, at: i64) -> bool {
+    let byte = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: at,
+        l_len: 1,
+        l_pid: 0,
+    };
+    // SAFETY: `byte` is a whole flock that the call only reads; the descriptor is open while `file` lives.
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &byte) };
+    let error = io::Error::last_os_error();
+    let taken = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EACCES));
+    assert!(result == 0 || taken, "fcntl: {error}");
+    result == 0
+}
+
+/// The user that this process runs as.
+pub fn user() -> u32 {
+    // SAFETY: getuid takes nothing and cannot fail.
+    unsafe { libc::getuid() }
+}
+
 /// Integers at the start of a file, shared with every process that maps it. Never unmapped: a handful of pages a test run.
 pub fn shared_integers<const N: usize>(file: &File) -> &'static [AtomicI64; N] {
     let size = size_of::<[AtomicI64; N]>();

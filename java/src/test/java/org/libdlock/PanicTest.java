@@ -67,7 +67,7 @@ class PanicTest {
 
     private static final ExecutorService POOL = Executors.newFixedThreadPool(3);
 
-    /** What the JVM said that called an export, which was begun for all of them: several run beside one another. */
+    /** Output of the JVM that called each export; all were started before the first test, to run beside one another. */
     private static final Map<String, Future<String>> SAID = new HashMap<>();
 
     @BeforeAll
