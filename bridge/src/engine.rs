@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libdlock::{Error, ErrorKind, Result};
+use libdlock_fork::without_signals;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::park::Parker;
@@ -77,7 +78,7 @@ impl Engine {
             if self.made().is_none() {
                 let mut builder = Builder::new_multi_thread();
                 builder.worker_threads(workers).thread_name("libdlock").enable_io().enable_time();
-                let made = builder.build().map_err(|error| refused(&error))?;
+                let made = without_signals(|| builder.build()).map_err(|error| refused(&error))?;
                 *self.runtime.write().unwrap_or_else(PoisonError::into_inner) = Some(made);
             }
         }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use libdlock_fork::without_signals;
 use tokio::runtime::Builder;
 
 use crate::bloom::{BloomFilter, BloomFilterOptions};
@@ -119,7 +120,7 @@ impl Client {
         };
         let mut threads = Builder::new_multi_thread();
         let threads = threads.worker_threads(config.runtime_threads()).thread_name("libdlock").enable_all();
-        let runtime = OwnRuntime::new(threads.build().map_err(no_runtime)?);
+        let runtime = OwnRuntime::new(without_signals(|| threads.build()).map_err(no_runtime)?);
         let client = runtime.get().block_on(Client::connect_with(config))?;
         client.context().own(runtime);
         Ok(client)

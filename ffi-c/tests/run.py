@@ -34,7 +34,7 @@ from private_redis import PrivateRedis  # noqa: E402
 PROGRAMS = (
     *("lock", "lock_static", "lock_all", "semaphore", "counting_semaphore", "rw_lock", "latch"),
     *("id_generator", "bloom_filter", "queue", "queue_bounds", "queue_port"),
-    *("worker", "port", "misuse", "vectors", "limits", "ids", "fork"),
+    *("worker", "port", "misuse", "vectors", "limits", "ids", "fork", "signals"),
     *("cpp17", "cpp20", "cpp_lock_all", "cpp_semaphore", "cpp_counting_semaphore", "cpp_shared_mutex", "cpp_latch"),
     *("cpp_id_generator", "cpp_bloom_filter", "cpp_queue", "cpp_consumer", "cpp_worker", "cpp_limits_ids"),
     *("coroutines", "at_exit"),

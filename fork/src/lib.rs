@@ -4,8 +4,9 @@
 //! every call would cost 100 ns and more; reading a counter costs one. A crate of its own, because this needs unsafe code, and
 //! the core, which must not make ids in a forked child that its parent makes too, forbids it.
 //!
-//! [`at_thread_end`] is here for the same reason.
+//! [`at_thread_end`] and [`without_signals`] are here for the same reason.
 
+mod signals;
 mod thread_end;
 
 use std::ptr;
@@ -13,6 +14,7 @@ use std::ptr;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+pub use self::signals::without_signals;
 pub use self::thread_end::{at_thread_end, no_thread_ends};
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use libdlock_fork::without_signals;
 use redis::{RedisResult, Value};
 use tokio::runtime::Handle;
 
@@ -145,7 +146,7 @@ impl Direct {
             drop(pool);
             let (shared, moves) = (self.0.clone(), shared.server.moves());
             let opener = thread::Builder::new().name("libdlock-dial".to_owned());
-            if opener.spawn(move || shared.open(&beside, moves)).is_err() {
+            if without_signals(|| opener.spawn(move || shared.open(&beside, moves))).is_err() {
                 let mut pool = self.0.pool();
                 pool.open -= 1;
                 pool.opening = false;
