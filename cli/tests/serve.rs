@@ -305,6 +305,32 @@ fn half_sent_requests_hold_up_no_other() {
 }
 
 #[test]
+fn a_body_that_never_ends_keeps_its_connection_for_seconds() {
+    let server = server();
+    let served = Served::start(at(&server, &["serve"]));
+    let host = served.address();
+    let request = |line: &str| format!("{line} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 8000\r\n\r\n{{");
+    // As many as it has connections: nobody else is served meanwhile.
+    let unfinished = |at: usize| {
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let line = if at.is_multiple_of(2) { "POST /api/release" } else { "GET /api/state" };
+        stream.write_all(request(line).as_bytes()).unwrap();
+        stream
+    };
+    let all: Vec<TcpStream> = (0..512).map(unfinished).collect();
+    assert_eq!(served.get("/healthz").code, 200);
+    for (at, mut stream) in all.into_iter().enumerate() {
+        let mut answer = Vec::new();
+        // To its end: the connection is closed.
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        let code = if at.is_multiple_of(2) { "HTTP/1.1 408" } else { "HTTP/1.1 200" };
+        assert!(answer.starts_with(code), "{at}: {answer}");
+    }
+}
+
+#[test]
 fn the_locks_of_all_nodes_of_a_cluster_are_served() {
     let cluster = Cluster::start();
     for server in &cluster.nodes {

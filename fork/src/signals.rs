@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_thread_blocks_signals_but_not_faults_and_its_parent_neither() {
-        let masks = without_signals(|| std::thread::spawn(|| [libc::SIGTERM, libc::SIGCHLD, libc::SIGSEGV].map(blocks)));
+        let masks =
+            without_signals(|| std::thread::spawn(|| [libc::SIGTERM, libc::SIGCHLD, libc::SIGSEGV].map(blocks)));
         assert_eq!(masks.join().unwrap(), [true, true, false]);
         assert!(!blocks(libc::SIGTERM));
         // The mask comes back when the closure panics, too.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{Html, IntoResponse, Response};
@@ -48,7 +48,10 @@ const ASKING: usize = 4;
 /// What a request may bring: a name of 512 bytes, escaped, and its kind.
 const BODY: usize = 8 << 10;
 
-/// How long a request may bring its body, and the server may take for an answer.
+/// Time in which a request has to bring its body: as long as its head has, see `HEAD`.
+const BRINGING: Duration = Duration::from_secs(5);
+
+/// Time that the server may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What the answers are made from.
@@ -158,7 +161,8 @@ async fn client(State(shared): At, Query(parameters): Parameters) -> Result<Resp
     Ok(json_of(&document::client(id, &doing)))
 }
 
-async fn force(State(shared): At, headers: HeaderMap, body: Bytes) -> Result<Response, Wrong> {
+async fn force(State(shared): At, headers: HeaderMap, request: Request) -> Result<Response, Wrong> {
+    let body = body_of(request).await?;
     if let Some(why) = shared.guard.refuses(&headers) {
         return Err(Wrong::new(StatusCode::FORBIDDEN, why));
     }
@@ -193,6 +197,13 @@ async fn health(State(shared): At) -> Response {
         None => "ok\n".into_response(),
         Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("{problem}\n")).into_response(),
     }
+}
+
+/// The body of a request, if it comes in time.
+async fn body_of(request: Request) -> Result<Bytes, Wrong> {
+    let late = || Wrong::new(StatusCode::REQUEST_TIMEOUT, "the body of the request did not come in time");
+    let body = timeout(BRINGING, Bytes::from_request(request, &())).await.map_err(|_| late())?;
+    body.map_err(|refused| Wrong::new(refused.status(), &refused.body_text()))
 }
 
 async fn in_time<T>(answer: impl Future<Output = Result<T, Wrong>>) -> Result<T, Wrong> {
