@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use libdlock::id::WorkerOptions;
 use libdlock::{Client, ErrorKind, Result};
 use libdlock_faults::{SOON, bounded, client, with_options};
 use libdlock_testkit::{Action, Proxy, Server, eventually};
@@ -191,5 +192,50 @@ async fn a_repeat_does_not_say_that_a_refused_count_was_done() {
         assert_eq!(place.server.cmd(&["GET", "ready"]).text(), "4");
         assert_eq!(place.server.cmd(&["EXISTS", "dlock_latch_done:{ready}"]).int(), 0, "nothing is remembered");
         place.set_right(command, true);
+    }
+}
+
+/// Neither by tries that were refused nor by leases that could not be given back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pool_of_worker_numbers_loses_none() {
+    let place = Place::new().await;
+    let others = client(&place.server.url()).await;
+    let lease = WorkerOptions::default().bits(2).lease(Duration::from_millis(200));
+    for command in commands() {
+        for held in [false, true] {
+            let mut workers = Vec::new();
+            if held {
+                workers.push(place.client.worker_with("pool", lease).await.expect("leased"));
+            }
+            place.set_right(&command, false);
+            for worker in workers {
+                said(&command, bounded(SOON, "an answer", worker.release()).await);
+            }
+            for _ in 0..4 {
+                if let Some(worker) = said(&command, place.client.worker_with("pool", lease).await) {
+                    said(&command, bounded(SOON, "an answer", worker.release()).await);
+                }
+            }
+            let all = async {
+                let mut all = Vec::new();
+                while all.len() < 4 {
+                    match others.worker_with("pool", lease).await {
+                        Ok(worker) => all.push(worker),
+                        // The leases of those that could not be given back are not over yet.
+                        Err(error) => {
+                            assert_eq!(error.kind(), ErrorKind::Busy, "-{command}: {error}");
+                            tokio::time::sleep(Duration::from_millis(20)).await;
+                        }
+                    }
+                }
+                all
+            };
+            let all = bounded(SOON, &format!("-{command}, {held}: all four are to be had"), all).await;
+            for worker in all {
+                worker.release().await.expect("released");
+            }
+            place.set_right(&command, true);
+            place.server.cmd(&["FLUSHALL"]);
+        }
     }
 }

@@ -60,7 +60,11 @@ if not used then
   return redis.error_reply(NO_POOL)
 end
 
--- The first write first: on a server that is full nothing is done.
+-- On a server that is full, or for a user who lacks a right, nothing is done: each command of the writes below runs once without
+-- effect, the one that needs memory first. A number that was half taken would be lost.
+redis.call('ZADD', Z, 'XX', 0, '')
+redis.call('ZREM', Z, '')
+redis.call('HDEL', H, '')
 used = math.max(ms, used + 1) + lease
 redis.call('HSET', H, owner, text(lowest), text(lowest), text(used), 'next', text(math.max(next, lowest + 1)))
 for _, other in ipairs(expired) do

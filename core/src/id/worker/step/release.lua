@@ -17,6 +17,11 @@ elseif not of then
 end
 local used = number(redis.call('HGET', H, text(of)))
 redis.call('ZCARD', F)
+-- A user who lacks a right gives nothing back, and the lease runs out: a number that is neither free nor leased would be lost. On a
+-- server that is full, a script may go on after a first write that needs no memory.
+redis.call('ZREM', Z, '')
+redis.call('HDEL', H, '')
+redis.call('ZADD', F, 'XX', 0, '')
 redis.call('ZREM', Z, owner)
 redis.call('HDEL', H, owner)
 redis.call('ZADD', F, of, text(of))
