@@ -15,6 +15,7 @@ mod events;
 mod foreign_text;
 mod fork;
 mod fork_counting;
+mod fork_first_use;
 mod fork_locked;
 mod held_many;
 mod id_clock;

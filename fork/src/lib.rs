@@ -9,6 +9,7 @@
 mod signals;
 mod thread_end;
 
+use std::convert::Infallible;
 use std::ptr;
 #[cfg(unix)]
 use std::sync::atomic::AtomicBool;
@@ -87,6 +88,14 @@ impl<T: Send + Sync> PerProcess<T> {
     /// This process's value, if it has been made.
     pub fn get(&self) -> Option<&'static T> {
         Self::alive(self.current.load(Ordering::Acquire)).map(|born| &born.value)
+    }
+
+    /// This process's value. Should several threads come first together, each makes one and all get the same.
+    pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &'static T {
+        match self.get_or_try_init(|_| Ok::<T, Infallible>(make())) {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
     }
 
     /// This process's value; `make` is told the fork generation. Should several threads come first together, each makes

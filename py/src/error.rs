@@ -8,10 +8,21 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
+static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+/// Called once, when the module is imported: a process that forks while a thread imports the function for the first error
+/// would leave a child that waits for that thread.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    maker(py).map(drop)
+}
+
+fn maker(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    MAKE.import(py, "libdlock._errors", "from_native")
+}
+
 /// The exception for `error`.
 pub(crate) fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let made = MAKE.import(py, "libdlock._errors", "from_native").and_then(|make| {
+    let made = maker(py).and_then(|make| {
         let seconds = |duration: Duration| duration.as_secs_f64();
         let (remaining, retry_after) = (error.remaining().map(seconds), error.retry_after().map(seconds));
         let (code, op, name, message) = (error.kind().code(), error.op(), error.name(), error.to_string());

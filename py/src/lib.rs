@@ -140,6 +140,7 @@ mod _native {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         crate::main_thread::watch(module.py())?;
+        crate::error::prepare(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

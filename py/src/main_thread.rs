@@ -17,6 +17,8 @@ static MAIN: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn watch(py: Python<'_>) -> PyResult<()> {
     let main = py.import("threading")?.call_method0("main_thread")?.getattr("ident")?.extract()?;
     MAIN.store(main, Ordering::Relaxed);
+    // Imports what later calls need: a process may fork while a thread does that.
+    this_thread(py)?;
     let arguments = PyDict::new(py);
     arguments.set_item("after_in_child", wrap_pyfunction!(forked, py)?)?;
     py.import("os")?.call_method("register_at_fork", (), Some(&arguments))?;

@@ -1,6 +1,6 @@
 //! Scripts and what they are called with.
 
-use std::sync::OnceLock;
+use libdlock_fork::PerProcess;
 
 /// Which messages of a server a client uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,13 +25,14 @@ impl PubSub {
 /// A script: its text, from the `.lua` file beside the step, and its SHA-1, by which the server knows it.
 pub(crate) struct Script {
     text: &'static str,
-    /// In hexadecimal digits, by [`PubSub`]. Not on the heap: a script is never dropped, and nothing is to be left at exit.
-    sha1: [OnceLock<[u8; 40]>; 2],
+    /// In hexadecimal digits, by [`PubSub`]. Made without a lock: a process may fork while another thread makes them, and its
+    /// child would wait for that thread for ever.
+    sha1: [PerProcess<[u8; 40]>; 2],
 }
 
 impl Script {
     pub(crate) const fn new(text: &'static str) -> Script {
-        Script { text, sha1: [const { OnceLock::new() }; 2] }
+        Script { text, sha1: [const { PerProcess::new() }; 2] }
     }
 
     /// As the server takes it, for EVAL: put together each time, because that is rare.
