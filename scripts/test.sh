@@ -24,5 +24,5 @@ declare -A command=(
     [docs]="scripts/test-docs.sh"
 )
 # Two lanes, whose groups build in folders of their own. The oldest and the newest server briefly.
-[ $# -gt 0 ] || set -- scripts lint rust c http docs / java python node interop redisson brief@redis-6.2 brief@valkey-9
+[ $# -gt 0 ] || set -- scripts lint rust c http / java python node interop redisson docs brief@redis-6.2 brief@valkey-9
 run_groups "$@"

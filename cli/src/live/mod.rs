@@ -38,7 +38,7 @@ pub struct Row {
     pub waiters: Arc<[Waiter]>,
     /// When these were read.
     pub waiters_read: Instant,
-    /// How often the server grants it each second, about.
+    /// Grants per second, at least: no more than one is seen between two looks.
     pub grants: f64,
     /// How long before it was read the server granted it last.
     pub granted_ago: Option<Duration>,
@@ -77,7 +77,7 @@ pub struct View {
     pub idle: usize,
     /// Whether every object has been seen; otherwise there may be more.
     pub is_complete: bool,
-    /// How often the server grants a lock each second, all locks together, about.
+    /// Grants per second of all locks together, at least.
     pub grants: f64,
     /// The grants seen since this program began: of those of one lock between two looks at it, one.
     pub grants_seen: u64,

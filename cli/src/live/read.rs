@@ -189,7 +189,7 @@ impl Reader {
         let read = Instant::now();
         let since = self.known.read_at(key).map(|before| read.duration_since(before));
         let Some(object) = self.known.get_mut(key) else { return };
-        self.view.grants_seen += u64::from(object.rate.look(details.token(), since, granted_ago));
+        self.view.grants_seen += u64::from(object.rate.look(details.token(), since));
         let grants = object.rate.per_second();
         // Until they are read anew.
         let before = object.row.as_ref().filter(|_| details.queued > 0);

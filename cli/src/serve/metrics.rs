@@ -40,7 +40,12 @@ pub fn text(view: &View) -> String {
     for (share, wait) in SHARES.iter().zip(view.waits(SHARES).into_iter().flatten()) {
         text.sample("dlock_waited_seconds", &[("quantile", &share.to_string())], wait.as_secs_f64());
     }
-    text.one("dlock_grants_per_second", "gauge", "Grants of locks per second, as estimated.", view.grants);
+    text.one(
+        "dlock_grants_per_second",
+        "gauge",
+        "Grants of locks per second, at least: of one lock between two looks, one.",
+        view.grants,
+    );
     let longest = view.rows.iter().filter_map(|row| row.held_for()).max().unwrap_or_default();
     text.one("dlock_longest_held_seconds", "gauge", "How long the lock held longest is held.", longest.as_secs_f64());
     text.one("dlock_sweep_seconds", "gauge", "How long it took to read everything once.", view.sweep.as_secs_f64());

@@ -92,7 +92,7 @@ fn line_of_figures(view: &View, width: u16) -> Line<'static> {
         .sum();
     let waiting: u64 = view.rows.iter().map(|row| row.details.queued).sum();
     let [p99] = view.waits([0.99]).map_or([String::new()], |[wait]| [format!(" (p99 {})", duration::show(wait))]);
-    let mut text = format!("{held} held, {waiting} waiting{p99}, {:.1} grants/s", view.grants);
+    let mut text = format!("{held} held, {waiting} waiting{p99}, {:.1} or more grants/s", view.grants);
     if width >= 80 {
         text += &format!(
             ", {} objects in use, read in {}, {:.1} % of a server's processor",
@@ -163,7 +163,7 @@ fn lines_of(detail: &Detail, view: &View) -> Vec<Line<'static>> {
             lines.extend(row.details.lines().into_iter().filter(|(field, _)| field != "time left"));
             lines.extend(row.left().map(|left| ("time left".to_owned(), duration::show(left))));
             lines.extend(row.held_for().map(|held| ("held for".to_owned(), duration::show(held))));
-            lines.push(("grants/s".to_owned(), format!("{:.1}", row.grants)));
+            lines.push(("grants/s".to_owned(), format!("{:.1} or more", row.grants)));
             let waiters = row.waiters.iter().zip(row.waits());
             lines.extend(waiters.map(|(waits, waited)| ("waits".to_owned(), waiter(&waits.client, waited))));
         }
