@@ -21,8 +21,8 @@ class RwLockEndsTest extends WithServer {
     void aThreadThatEndsWithASideIsNoticed() throws Exception {
         for (boolean writes : new boolean[] {false, true}) {
             try (Logged logged = new Logged()) {
-                DistributedReadWriteLock lock = connect(Options.defaults().lease(Duration.ofSeconds(4)))
-                        .rwLock(name);
+                DistributedReadWriteLock lock =
+                        connect(Options.defaults().lease(Duration.ofSeconds(4))).rwLock(name);
                 Background.run(() -> {
                             lock.writeLock().lock();
                             lock.readLock().lock();

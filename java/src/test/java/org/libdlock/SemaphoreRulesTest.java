@@ -116,10 +116,10 @@ class SemaphoreRulesTest {
             Verbs semaphore = semaphore(3);
             semaphore.acquire(2);
             Background<Boolean> many = Background.run(() -> {
-                        semaphore.acquire(3);
-                        semaphore.release(3);
-                        return true;
-                    });
+                semaphore.acquire(3);
+                semaphore.release(3);
+                return true;
+            });
             Eventually.holds("it stands in the queue", semaphore::isWaitedFor);
             assertThat(semaphore.tryAcquire(50, TimeUnit.MILLISECONDS)).isFalse();
             semaphore.release(2);
