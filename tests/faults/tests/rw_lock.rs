@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use libdlock::Client;
+use libdlock::rw_lock::RwLockOptions;
 use libdlock_faults::{
     Peer, SOON, bounded, client, listeners,
     peer::{Held, held},
@@ -279,5 +280,33 @@ fn lost_replies_and_reset_connections_leave_nothing() {
     let holds = turns.finish_disturbed(&server, &proxy, "prices", SOON * 3);
     assert!(holds.len() >= PROCESSES * HOLDERS * ROUNDS);
     are_apart(&holds);
+    nothing_is_left(&server);
+}
+
+/// A read costs the server about the same with a hundred other readers as with none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_read_costs_no_look_at_each_other_reader() {
+    let server = Server::start();
+    let (others, me) = (client(&server.url()).await, client(&with_options(&server.url(), "lease=20s")).await);
+    let prices = others.rw_lock("prices").expect("a name");
+    let mut readers = Vec::new();
+    for _ in 0..100 {
+        readers.push(prices.read().acquire().await.expect("acquired"));
+    }
+    let mine = me.rw_lock_with("prices", RwLockOptions::default().shared_age(Duration::ZERO)).expect("a name");
+    let looks = || server.info("commandstats", "cmdstat_pttl:calls");
+    let before = looks();
+    for _ in 0..20 {
+        mine.read().acquire().await.expect("acquired").release().await.expect("released");
+    }
+    let each = (looks() - before) / 20;
+    assert!(each <= 10, "{each} looks at a hold for a pair");
+    // With a writer in the queue each release looks: it gets the lock with the last one.
+    let writer = tokio::spawn(async move { mine.write().acquire().await.expect("acquired").release().await });
+    eventually(SOON, "it stands in the queue", || server.cmd(&["ZCARD", QUEUE]).int() == 1);
+    for reader in readers {
+        reader.release().await.expect("released");
+    }
+    bounded(SOON, "the writer writes", writer).await.expect("no panic").expect("released");
     nothing_is_left(&server);
 }

@@ -12,6 +12,8 @@ local NO_LOCK = 'WRONGTYPE the key holds no read-write lock'
 local MOST_FIELDS, MOST_ENTRIES = 500, 100
 -- So many that of a writer that is first, which may wait for nothing but holds that are over.
 local MOST_OF_A_CROWD = 2000
+-- So many that of a reader's release for which nobody waits: what it costs must not grow with the number of readers.
+local FEW_FIELDS = 5
 
 -- Who holds it. Nil: nobody; false: the key holds something else.
 local function mode_of()
@@ -142,7 +144,7 @@ end
 -- Whether there are more readers than a release examines: those that are over, as when many processes were killed, are found by
 -- the acquire of a writer that is first.
 local function is_crowded(mode)
-  return mode == 'read' and redis.call('HLEN', L) > MOST_FIELDS
+  return mode == 'read' and redis.call('HLEN', L) > FEW_FIELDS
 end
 
 -- What is said of the holders to somebody who waits: for how many ms they last, -1 without end; and who they are, the writer (of a

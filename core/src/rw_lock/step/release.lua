@@ -24,7 +24,8 @@ if writes(field) then
   mode, told = after_writer(ARGV[2])
   made_room = true
 elseif mode == 'read' then
-  made_room, told = after_reader(ARGV[2])
+  local waiting = redis.pcall('ZCARD', Q)
+  made_room, told = after_reader(ARGV[2], (type(waiting) == 'table' or waiting == 0) and FEW_FIELDS or MOST_FIELDS)
   mode = not made_room and mode or nil
 end
 if made_room and redis.pcall('ZRANGE', Q, 0, 0)[1] then
