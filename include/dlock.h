@@ -3032,7 +3032,7 @@ dlock_status_t dlock_bloom_filter_hashes(const struct dlock_bloom_filter_t *filt
                                          struct dlock_error_t *error);
 
 /**
- * Adds `count` items, 0 to DLOCK_BATCH_MAX: `items` has as many pointers, and `item_lens` their bytes, which may be 0. `out_new`, of as
+ * Adds `count` items, 0 to DLOCK_BATCH_MAX: `items` has as many pointers, and `item_lens` their bytes, 0 to 1073741824. `out_new`, of as
  * many flags, gets of each whether it is new: false may be a false positive. It stays as it was after an error, and may be NULL.
  *
  * One script adds them all, or one for each 16384 bits; an error may leave a part of them added. DLOCK_OUTCOME_UNKNOWN when a

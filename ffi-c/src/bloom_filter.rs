@@ -95,7 +95,7 @@ pub unsafe extern "C" fn dlock_bloom_filter_hashes(
     unsafe { ask("dlock_bloom_filter_hashes", out_hashes, error, |state| ops::bloom_filter_hashes(state, id(filter))) }
 }
 
-/// Adds `count` items, 0 to DLOCK_BATCH_MAX: `items` has as many pointers, and `item_lens` their bytes, which may be 0. `out_new`, of as
+/// Adds `count` items, 0 to DLOCK_BATCH_MAX: `items` has as many pointers, and `item_lens` their bytes, 0 to 1073741824. `out_new`, of as
 /// many flags, gets of each whether it is new: false may be a false positive. It stays as it was after an error, and may be NULL.
 ///
 /// One script adds them all, or one for each 16384 bits; an error may leave a part of them added. DLOCK_OUTCOME_UNKNOWN when a
@@ -230,6 +230,9 @@ pub(crate) unsafe fn items_at(
     Ok(all)
 }
 
+/// Maximum number of bytes of an item: a longer one is a length gone wrong, and is refused before it is read.
+const ITEM_MAX: usize = 1 << 30;
+
 /// One item.
 ///
 /// # Safety
@@ -238,9 +241,12 @@ pub(crate) unsafe fn item_at<'a>(item: *const c_void, len: usize, op: &'static s
     if len == 0 {
         return Ok(&[]);
     }
-    if item.is_null() || len > isize::MAX.cast_unsigned() {
-        return Err(refuse(op, format!("an item is NULL, or no memory is as long as its length of {len}")));
+    if item.is_null() {
+        return Err(refuse(op, format!("an item is NULL with a length of {len}")));
     }
-    // SAFETY: the caller's promise, and no longer than any object is.
+    if len > ITEM_MAX {
+        return Err(refuse_for(op, format_args!("an item has {len} bytes"), format!("0 to {ITEM_MAX} bytes")));
+    }
+    // SAFETY: not null, of a sane length, and readable by the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(item.cast::<u8>(), len) })
 }

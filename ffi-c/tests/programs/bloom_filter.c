@@ -86,6 +86,10 @@ static void what_cannot_be_is_refused(void) {
     GIVES(DLOCK_INVALID_ARGUMENT, dlock_bloom_filter_add(filter, items, NULL, 1, &answer, error));
     GIVES(DLOCK_INVALID_ARGUMENT, dlock_bloom_filter_add(filter, items, &length, DLOCK_BATCH_MAX + 1, &answer, error));
     GIVES(DLOCK_INVALID_ARGUMENT, dlock_bloom_filter_contains(filter, items, &length, 1, NULL, error));
+    const void* short_item[] = {"abc"};
+    const size_t wild = SIZE_MAX / 4;
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_bloom_filter_add(filter, short_item, &wild, 1, &answer, error));
+    GIVES(DLOCK_INVALID_ARGUMENT, dlock_submit_bloom_filter_add(port, filter, "abc", wild, NULL, NULL, error));
     GIVES(DLOCK_INVALID_ARGUMENT, dlock_bloom_filter_count(filter, NULL, error));
     CHECK(answer && dlock_bloom_filter_free(filter) == DLOCK_OK);
 }
