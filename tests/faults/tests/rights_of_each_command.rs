@@ -239,3 +239,20 @@ async fn a_pool_of_worker_numbers_loses_none() {
         }
     }
 }
+
+/// The error names the right, and the permits are still held.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn permits_are_given_back_whole_or_not_at_all() {
+    let place = Place::new().await;
+    let pool = place.client.semaphore("pool", 5).expect("a name");
+    let available = || place.server.cmd(&["GET", "pool"]).text().to_owned();
+    for command in commands() {
+        let held = pool.acquire_many(2).await.expect("acquired");
+        assert_eq!(available(), "3");
+        place.set_right(&command, false);
+        let released = said(&command, bounded(SOON, "an answer", held.release()).await);
+        assert_eq!(available(), if released.is_some() { "5" } else { "3" }, "-{command}");
+        place.set_right(&command, true);
+        place.server.cmd(&["FLUSHALL"]);
+    }
+}
