@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -56,6 +56,14 @@ impl Socket {
     /// Connects to a socket of this machine.
     pub(in super::super) async fn local(path: &Path) -> io::Result<Socket> {
         Ok(Socket::Unix(UnixStream::connect(path).await?))
+    }
+
+    /// Reads what has arrived, without waiting for more.
+    pub(in super::super) fn arrived(&self) -> impl Read + '_ {
+        Arrived(match self {
+            Socket::Tcp(socket) => socket.as_fd(),
+            Socket::Unix(socket) => socket.as_fd(),
+        })
     }
 
     /// Sends as soon as the socket takes something.
@@ -109,6 +117,14 @@ impl AsyncWrite for Socket {
             Socket::Tcp(socket) => Pin::new(socket).poll_shutdown(context),
             Socket::Unix(socket) => Pin::new(socket).poll_shutdown(context),
         }
+    }
+}
+
+struct Arrived<'a>(BorrowedFd<'a>);
+
+impl Read for Arrived<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(recv(self.0, buffer, RecvFlags::DONTWAIT)?.0)
     }
 }
 

@@ -26,6 +26,21 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// Reads what has arrived, as far as the runtime knows, without waiting for more.
+    pub(in super::super) fn arrived(&self) -> impl Read + '_ {
+        Arrived(&self.0)
+    }
+}
+
+struct Arrived<'a>(&'a TcpStream);
+
+impl Read for Arrived<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.try_read(buffer)
+    }
+}
+
 impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.get_mut().0).poll_read(context, buffer)

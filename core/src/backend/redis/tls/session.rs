@@ -65,11 +65,15 @@ struct Session {
 impl Session {
     /// Why a write failed. A server that refuses a client's certificate says so and closes the connection, and the next request
     /// may be written before that is read.
-    fn write_failed(&mut self, error: io::Error, context: &mut Context<'_>) -> io::Error {
-        let mut unread = [0; 64];
-        let read = Pin::new(&mut self.stream).poll_read(context, &mut ReadBuf::new(&mut unread));
-        self.settings.judge(match read {
-            Poll::Ready(Err(said)) if judge::is_of_tls(&said) => said,
+    fn write_failed(&mut self, error: io::Error) -> io::Error {
+        let (socket, connection) = self.stream.get_mut();
+        // From the socket itself: the runtime may not have heard yet that there is something to read.
+        let said = connection.read_tls(&mut socket.arrived()).and_then(|_| {
+            let processed = connection.process_new_packets();
+            processed.map_err(io::Error::other)
+        });
+        self.settings.judge(match said {
+            Err(said) if judge::is_of_tls(&said) => said,
             _ => error,
         })
     }
@@ -86,13 +90,13 @@ impl AsyncWrite for Session {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let session = self.get_mut();
         let written = Pin::new(&mut session.stream).poll_write(context, bytes);
-        written.map_err(|error| session.write_failed(error, context))
+        written.map_err(|error| session.write_failed(error))
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let session = self.get_mut();
         let flushed = Pin::new(&mut session.stream).poll_flush(context);
-        flushed.map_err(|error| session.write_failed(error, context))
+        flushed.map_err(|error| session.write_failed(error))
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
