@@ -205,10 +205,11 @@ async fn an_owner_of_100_mb_is_busy_and_costs_no_memory() {
     let client = client(&with_options(&server.url(), "response_timeout=5s&operation_timeout=20s")).await;
     let lock = client.lock("job").expect("a name");
     let memory = Memory::watch();
-    let error = bounded(SOON, "an answer", lock.acquire_timeout(Duration::from_secs(5))).await.expect_err("held");
+    // The wait, and the answer to what was asked at its end.
+    let error = bounded(SOON * 3, "an answer", lock.acquire_timeout(Duration::from_secs(5))).await.expect_err("held");
     assert_eq!(error.kind(), ErrorKind::Busy, "{error}");
     assert!(error.to_string().len() < 1_000, "{} bytes of error", error.to_string().len());
-    let inspection = bounded(SOON, "an answer", lock.inspect()).await.expect("inspected");
+    let inspection = bounded(SOON * 3, "an answer", lock.inspect()).await.expect("inspected");
     assert!(inspection.holder.is_some_and(|holder| holder.len() <= 1_000 && holder.starts_with("xxx")));
     memory.expect_little("an owner of 100 MB");
 }

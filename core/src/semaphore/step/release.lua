@@ -16,7 +16,7 @@ if available == false then
   return redis.error_reply(NO_NUMBER)
 end
 local may = redis.pcall('ZREM', P, '')
-if type(may) == 'table' and string.find(may.err, 'NOPERM', 1, true) then
+if type(may) == 'table' and not string.find(may.err, 'WRONGTYPE', 1, true) then
   return may
 end
 -- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where it cannot be changed,
