@@ -94,6 +94,6 @@ fn ten_thousand_locks_cost_a_server_little() {
         );
         assert!(with - without < 0.05, "the view costs {} of a processor", with - without);
         assert!(state["server_share"].as_f64().unwrap() < 0.05, "{state}");
-        assert!(told > 0.0 && told < 1.4 * rate, "{rate} a second are told as {told}");
+        assert!(told > 0.0 && told < 1.4 * rate, "{rate} a second, shown {told}");
     });
 }

@@ -22,7 +22,7 @@
  *   its dlock_held_t.
  * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
  *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
- * - No function calls back into your code, and libdlock's own threads never run any of it: they block all signals, but for
+ * - No function calls back into your code, and libdlock's own threads never run any of it: they block signals, except
  *   those that a fault raises, so that your own threads get them, in a handler, sigwait() or a signalfd().
  *
  * docs/c/README.md explains them with examples; dlock.hpp is the same for C++17.

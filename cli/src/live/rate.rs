@@ -1,4 +1,4 @@
-//! How often a lock is granted at least, from looks at its fencing token that are seconds apart.
+//! Grants of a lock per second, at least, from looks at its fencing token that are seconds apart.
 //!
 //! A token is the server's time at the grant and counts nothing: a lock that was granted a hundred times between two looks
 //! shows one new token. So a new token is one grant, and more may have been. The age of the last grant would tell of them only
@@ -42,7 +42,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// What is told of a lock that is granted every so many seconds, looked at each second for a minute.
+    /// The rate shown of a lock that is granted once in a period, looked at each second for a minute.
     fn told(period: f64) -> f64 {
         let mut rate = Rate::default();
         for look in 0..60 {
@@ -55,7 +55,7 @@ mod tests {
     fn no_more_grants_are_told_than_there_were() {
         for period in [0.02, 0.2, 0.5, 0.7, 1.0, 3.0, 10.0] {
             let (truth, told) = (1.0 / period, told(period));
-            // What was seen last weighs more.
+            // The latest looks weigh more.
             assert!(told < truth * 1.4, "{truth} per second, told {told}");
             assert!(told > truth.min(1.0) * 0.6, "{truth} per second, told {told}");
         }

@@ -26,7 +26,7 @@ impl PubSub {
 pub(crate) struct Script {
     text: &'static str,
     /// In hexadecimal digits, by [`PubSub`]. Made without a lock: a process may fork while another thread makes them, and its
-    /// child would wait for that thread for ever.
+    /// child would wait for a thread that is not there.
     sha1: [PerProcess<[u8; 40]>; 2],
 }
 

@@ -32,7 +32,7 @@ static void threads_of_the_library_block_signals(void) {
         if (id == 0 || id == (long)getpid()) continue;
         unsigned long long signals = blocked(thread->d_name);
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) CHECK((signals >> (numbers[i] - 1) & 1) == 1);
-        /* What the thread itself raises by a fault: a JVM has handlers for it. */
+        /* Raised by a fault of the thread itself: a JVM has handlers for it. */
         CHECK((signals >> (SIGSEGV - 1) & 1) == 0);
         count++;
     }

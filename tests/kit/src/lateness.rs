@@ -1,4 +1,4 @@
-//! How late this machine runs what is due.
+//! The delay with which this machine runs what is due.
 //!
 //! A bound on time that holds on a quiet machine is exceeded on a busy one, by as much as processes have to wait for a
 //! processor. A thread that sleeps and looks how late it wakes measures that while the tests run, so that they can add it to
@@ -30,8 +30,7 @@ pub fn watch() {
     });
 }
 
-/// What a busy machine adds to the time that an operation takes, from what was measured in the last 15 s: little more than zero
-/// on a quiet one.
+/// Time that a busy machine adds to an operation, from the delays of the last 15 s: little more than zero on a quiet one.
 pub fn lateness() -> Duration {
     watch();
     let looks = LOOKS.lock().expect("no panic");

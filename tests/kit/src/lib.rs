@@ -16,7 +16,7 @@
 //! | [`proxy`] | a network that misbehaves on demand |
 //! | [`process`] | a worker in a process of its own that can be killed and stopped |
 //! | [`own_process`] | a test that needs a process to itself |
-//! | [`lateness`] | how late this machine runs what is due |
+//! | [`lateness`] | the delay with which this machine runs what is due |
 //! | [`checker`] | whether a recorded history of holds was lawful |
 //! | [`resource`] | what locks protect: an unprotected counter, a register that checks fencing tokens |
 //! | [`wait`] | waiting for something observable, within a bound |

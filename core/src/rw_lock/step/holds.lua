@@ -12,7 +12,7 @@ local NO_LOCK = 'WRONGTYPE the key holds no read-write lock'
 local MOST_FIELDS, MOST_ENTRIES = 500, 100
 -- So many that of a writer that is first, which may wait for nothing but holds that are over.
 local MOST_OF_A_CROWD = 2000
--- So many that of a reader's release for which nobody waits: what it costs must not grow with the number of readers.
+-- The same for a reader's release for which nobody waits: its cost must not grow with the number of readers.
 local FEW_FIELDS = 5
 
 -- Who holds it. Nil: nobody; false: the key holds something else.

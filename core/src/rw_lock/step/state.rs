@@ -25,7 +25,7 @@ pub(super) const HOLDER_BYTES: usize = 256;
 /// A client's id, a UUID, which an owner begins with.
 const CLIENT_BYTES: usize = 36;
 
-/// So many fields that of a reader's release for which nobody waits: what it costs must not grow with the number of readers.
+/// The same for a reader's release for which nobody waits: its cost must not grow with the number of readers.
 const FEW_FIELDS: usize = 5;
 
 /// What a lease without end lasts.
