@@ -54,6 +54,9 @@ static inline const char* server_url(void) {
     return url;
 }
 
+/* Between that URL and an option: it has some already where the program is slowed down. */
+static inline char separator(void) { return strchr(server_url(), '?') != NULL ? '&' : '?'; }
+
 static inline dlock_client_t* open_url(const char* url) {
     dlock_client_t* client = NULL;
     OK(dlock_client_open(url, strlen(url), NULL, &client, error));

@@ -132,7 +132,7 @@ void errors_carry_facts() {
     CHECK(refused.allowed() == "100 ms to 24 h" && !refused.retryable() && !refused.remaining());
     const auto away = thrown<dlock::connection_failed>([&] { dlock::client{"redis://127.0.0.1:1"}; });
     const auto wrong = thrown<dlock::connection_failed>(
-        [&] { dlock::client{std::string(server_url()) + "?user=nobody&password=wrong"}; });
+        [&] { dlock::client{std::string(server_url()) + separator() + "user=nobody&password=wrong"}; });
     CHECK(away.retryable() && !wrong.retryable());
 }
 

@@ -221,7 +221,7 @@ static void no_retry_mends_a_wrong_password(void) {
     dlock_error_t error = DLOCK_ERROR_INIT;
     dlock_client_t* opened = NULL;
     char url[512];
-    (void)snprintf(url, sizeof url, "%s?user=nobody&password=hunter2", server_url());
+    (void)snprintf(url, sizeof url, "%s%cuser=nobody&password=hunter2", server_url(), separator());
     CHECK(dlock_client_open(url, strlen(url), NULL, &opened, &error) == DLOCK_CONNECTION);
     CHECK(strstr(error.message, "password") != NULL && strstr(error.message, "hunter2") == NULL);
     CHECK(!error.retryable);
