@@ -4,6 +4,7 @@ use std::pin::Pin;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::task::{Life, Tasks};
+use crate::time::{Clock, FORGOTTEN};
 
 /// Runs something until it completes or the client ends. Takes it by reference: a future that is passed by value lies twice in
 /// the caller's, which is copied at every call.
@@ -16,6 +17,27 @@ pub(crate) async fn while_open<T>(
         biased;
         life = tasks.ended() => Err(ended(op, life)),
         done = work => Ok(done),
+    }
+}
+
+/// Runs something that waits for a time until it completes or nobody moves the [`ManualClock`](crate::ManualClock) that it waits by:
+/// without this a test whose only thread waits would hang in silence. `None` for what waits for no time.
+pub(crate) async fn while_moving<T>(
+    op: &'static str,
+    clock: Option<&Clock>,
+    work: Pin<&mut impl Future<Output = T>>,
+) -> Result<T> {
+    let Some(clock) = clock else { return Ok(work.await) };
+    tokio::select! {
+        biased;
+        done = work => Ok(done),
+        () = clock.stands_still() => {
+            let message = format!(
+                "waits for a time of a ManualClock that has not moved for {FORGOTTEN:?}; move it from another thread or task while \
+                 this call waits, or make the call with `run` of the clock, which does that"
+            );
+            Err(Error::new(ErrorKind::Clock, op, message).permanent())
+        }
     }
 }
 

@@ -66,6 +66,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// for so long.
 const PAUSED_SLEEP: Duration = Duration::from_millis(50);
 
+/// Real time after which a test has forgotten to move its clock, if a call waits for it.
+pub(crate) const FORGOTTEN: Duration = Duration::from_secs(10);
+
 /// Where "now" comes from.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Clock {
@@ -81,6 +84,15 @@ impl Clock {
         match self {
             Clock::System => system_now(),
             Clock::Manual(clock) => Tick(*clock.0.borrow()),
+        }
+    }
+
+    /// Completes when a [`ManualClock`] has not moved for [`FORGOTTEN`]; never for the system's. Cancel safe.
+    pub(crate) async fn stands_still(&self) {
+        match self {
+            Clock::System => std::future::pending().await,
+            // On the heap, so that calls on a server carry nothing of it.
+            Clock::Manual(clock) => Box::pin(clock.is_forgotten()).await,
         }
     }
 
@@ -162,6 +174,17 @@ impl ManualClock {
     /// A clock that shows one second since its start.
     pub fn new() -> ManualClock {
         ManualClock(Arc::new(watch::Sender::new(1_000_000_000)))
+    }
+
+    async fn is_forgotten(&self) {
+        let mut moved = self.0.subscribe();
+        loop {
+            tokio::select! {
+                // The sender lives in `self`.
+                _ = moved.changed() => {}
+                () = Clock::System.sleep_until(system_now().plus(FORGOTTEN)) => return,
+            }
+        }
     }
 
     /// Moves the time forward and wakes whatever waited for it.

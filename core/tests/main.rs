@@ -32,6 +32,7 @@ mod limit_prefetch_fork;
 mod limit_rates;
 mod limit_together;
 mod lock;
+mod manual_clock;
 mod password_file;
 mod queue_garbage;
 mod queue_hostile;

@@ -76,6 +76,12 @@ def test_a_wait_times_out(dlock_client: libdlock.Client, dlock_clock: ManualCloc
             dlock_clock.run(lambda: lock.take(wait=5))
 
 
+def test_a_wait_for_a_clock_that_nobody_moves_ends(dlock_client: libdlock.Client) -> None:
+    dlock_client.lock("stock").take()
+    with pytest.raises(libdlock.ClockError, match=r"ManualClock that has not moved for 10s.*`run`"):
+        dlock_client.lock("stock").acquire(timeout=0.2)
+
+
 def test_a_waiter_gets_what_a_lease_that_ends_frees(
     dlock_client: libdlock.Client, dlock_clock: ManualClock
 ) -> None:

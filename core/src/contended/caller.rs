@@ -14,7 +14,7 @@ use super::cut_off::CutOffOnDrop;
 use super::delivery::{Delivery, Ticket};
 use super::object::{Contended, Obstacle};
 use super::outcome::{AcquireOutcome, NonBlocking, NonBlockingOutcome, Opened, TOO_LATE_IN_A_ROW};
-use crate::ended::{cut_off, while_open};
+use crate::ended::{cut_off, while_moving, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lease::{Grant, GrantKind, HolderId};
 use crate::span;
@@ -122,7 +122,10 @@ impl<'a, P: Primitive> Caller<'a, P> {
         let mut place = self.stand(number, deadline, first);
         // Closing the client takes out all that stand in line: this caller may have come after that.
         self.shared.check_open(Self::OP)?;
-        let replied = by_deadline(&self.shared.client().clock, deadline, Pin::new(&mut place.replied)).await;
+        let clock = &self.shared.client().clock;
+        let replied = pin!(by_deadline(clock, deadline, Pin::new(&mut place.replied)));
+        let replied = while_moving(Self::OP, Some(clock).filter(|_| deadline != Tick::NEVER), replied).await;
+        let replied = replied.map_err(|error| error.on(self.shared.name().as_str()))?;
         place.waiting = false;
         match replied {
             Some(Ok(Ok(delivery))) => delivery.accept(Self::OP, self.holder, self.asked_at),

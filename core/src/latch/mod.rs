@@ -28,7 +28,7 @@ pub(crate) use step::LatchState;
 use step::{CountDown, Delete, Look, SetCount};
 
 use crate::context::Context;
-use crate::ended::while_open;
+use crate::ended::{while_moving, while_open};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::Level;
 use crate::objects::ObjectKind;
@@ -186,8 +186,10 @@ impl Latch {
     /// As [`Latch::wait_timeout`].
     pub async fn wait_for(&self, wait: Wait) -> Result<bool> {
         self.check_open(waiter::OP)?;
+        let clock = &self.client().clock;
         let waits = pin!(waiter::wait(&self.shared, wait));
-        self.while_open(waiter::OP, waits).await?
+        let waits = pin!(while_moving(waiter::OP, Some(clock).filter(|_| matches!(wait, Wait::For(_))), waits));
+        self.while_open(waiter::OP, waits).await?.map_err(|error| error.on(self.key()))?
     }
 
     /// Removes the latch; false when it was not there. It tells nobody that the latch is open, as Redisson's does not: its own

@@ -15,6 +15,7 @@ use super::renewal::{GrantKind, RenewedBy};
 use super::tenure::{Stage, Standing, Tenure, valid_until};
 use super::{HoldState, LossReason, Term, Watch};
 use crate::backend::Reached;
+use crate::ended::while_moving;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::OfHold;
 use crate::name::ObjectName;
@@ -212,7 +213,9 @@ impl Grant {
         let clock = &self.inner.tenure.clock;
         let now = clock.now();
         let until = wait.until(now).unwrap_or(now);
-        let over = by_deadline(clock, until, pin!(self.lost())).await;
+        let lost = pin!(self.lost());
+        let lost = pin!(by_deadline(clock, until, lost));
+        let over = while_moving(OP, Some(clock).filter(|_| until != Tick::NEVER), lost).await.map_err(on)?;
         over.ok_or_else(|| on(Error::new(ErrorKind::Busy, OP, "the hold was not over within the wait")))
     }
 

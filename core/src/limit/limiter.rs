@@ -17,6 +17,7 @@ use super::rate::{Algorithm, Rate};
 use super::rates::Rates;
 use super::redisson::{RedissonState, Terms};
 use super::step::{Judge, LimitState, Reset};
+use crate::ended::while_moving;
 use crate::error::{Error, Result};
 use crate::objects::ObjectKind;
 use crate::span;
@@ -192,10 +193,15 @@ impl RateLimiter {
         }
         let waiting = client.counters.limiter.waits();
         let deciding = async {
-            match terms {
-                None => self.while_open(Judge::OP, pin!(self.wait_until(until, cost, asked_at))).await?,
-                Some(terms) => self.while_open(Judge::OP, pin!(self.wait_by_log(terms, cost, until))).await?,
-            }
+            let decided = async {
+                match terms {
+                    None => self.wait_until(until, cost, asked_at).await,
+                    Some(terms) => self.wait_by_log(terms, cost, until).await,
+                }
+            };
+            let decided = pin!(decided);
+            let decided = while_moving(Judge::OP, Some(&client.clock), decided);
+            self.while_open(Judge::OP, pin!(decided)).await?.map_err(|error| error.on(self.key()))?
         };
         let decision = self.traced(cost, deciding).await?;
         drop(waiting);
