@@ -56,7 +56,7 @@ async fn a_server_that_restarts_again_and_again_stops_nothing() {
 async fn two_thousand_locks_beside_a_hung_server_leave_nothing() {
     let servers = Servers::start(3);
     // A slow machine takes more than the default second to answer 2,000 requests that are made at once.
-    let client = servers.ready_client(&format!("{KEPT}&lease=60s&response_timeout=8s")).await;
+    let client = servers.ready_client(&format!("{KEPT}&lease=60s&response_timeout=20s&operation_timeout=60s")).await;
     servers.servers[2].pause();
     let take = |number| {
         let lock = client.lock(&format!("held-{number}")).unwrap();
