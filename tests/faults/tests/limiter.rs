@@ -243,6 +243,48 @@ async fn callers_that_give_up_do_not_starve_the_others() {
     assert!(wait <= Duration::from_millis(400), "{wait:?}");
 }
 
+/// Nobody is left to give back what it had reserved.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_process_leaves_ten_seconds_of_its_waiters() {
+    let server = Server::start();
+    let limiter = api(&client(&server.url()).await, Rate::new(1, Duration::from_secs(1)));
+    let mut peer = Peer::start(worker!(), &server.url());
+    peer.ok("crowd api 1 1000000 40");
+    peer.process().kill();
+    let left = limiter.peek().await.expect("answered").retry_after.expect("some day");
+    // Ten seconds, and this process's own turn.
+    let most = Duration::from_secs(11);
+    assert!(left > Duration::from_secs(5) && left <= most, "{left:?}");
+    let decision = limiter.acquire(1, Wait::For(most)).await.expect("answered");
+    assert!(decision.allowed, "{decision:?}");
+}
+
+/// None of them has reserved when the last one comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_that_comes_at_once_is_refused_at_once() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    proxy.delay(Side::Replies, Duration::from_millis(20));
+    let client = client(&proxy.url()).await;
+    let limiter = api(&client, Rate::new(1, Duration::from_secs(1)));
+    let crowd: Vec<_> = (0..100)
+        .map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(1, Wait::For(Duration::from_secs(20))).await })
+        })
+        .collect();
+    let refused = || client.stats().limiter.refused;
+    bounded(Duration::from_secs(5), "refusals", async {
+        while refused() < 79 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    // One had its token at once. The last of those that wait may be late by a round trip.
+    assert!(refused() <= 80, "{} of 100 were refused, where 21 tokens come", refused());
+    crowd.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
 /// How many scripts the server has run.
 fn scripts(server: &Server) -> u64 {
     let stats = server.cmd(&["INFO", "commandstats"]);
