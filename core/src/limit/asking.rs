@@ -141,16 +141,29 @@ impl RateLimiter {
     }
 
     /// The server's answer to what was asked at `asked_at`, and is over at `end`, or none as soon as the server is known to be
-    /// away and the limiter has an answer of its own: it does not make its caller wait for a server that is away.
+    /// away: then no caller waits for it. A limiter that has a policy does not wait until that is known, either.
     pub(super) async fn ask<S: Step>(&self, step: S, asked_at: Tick, end: Tick) -> Result<Done<S::Reply>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
         let options = &client.options;
         let deadline = asked_at.plus(options.operation_timeout);
-        if !self.policy.answers_alone() {
-            return client.operate_until(name, &step, deadline, end).await;
+        let (shares, has_policy) = (self.shared.shares(), self.policy.answers_alone());
+        let known_away = if has_policy { shares.is_alone() } else { shares.is_failing() };
+        if has_policy || known_away {
+            let deadline = deadline.min(asked_at.plus(options.response_timeout)).min(end);
+            return client.backend.run_while_there(name, &step, deadline, known_away).await;
         }
-        let deadline = deadline.min(asked_at.plus(options.response_timeout)).min(end);
-        client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await
+        // A server that could not be reached for that long before the call is known to be away.
+        let gone = client.backend.down_since(name).map(|since| since.plus(options.operation_timeout));
+        let deadline = gone.filter(|gone| *gone <= asked_at).unwrap_or(deadline);
+        let done = client.operate_until(name, &step, deadline, end).await;
+        if let Err(failed) = &done
+            && failed.away
+            && failed.error.kind() != ErrorKind::Connection
+            && client.clock.now() >= asked_at.plus(options.response_timeout)
+        {
+            shares.set_failing(true);
+        }
+        done
     }
 
     /// What was judged, as the call is told it that heard of it at `heard`.
