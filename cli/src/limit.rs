@@ -23,6 +23,9 @@ pub async fn limit(server: &ServerArgs, args: &LimitArgs, out: &Out) -> Result<u
     let limiter = client.rate_limiter(&args.name, Rates::from(rates))?;
     let decision = limiter.acquire(args.cost, Wait::For(args.wait)).await?;
     client.close().await;
+    if !decision.allowed && decision.retry_after.is_none() {
+        return Err(Failure::Usage(never(args, &decision)));
+    }
     let has_command = !args.command.is_empty();
     if !has_command {
         show(args, &decision, out)?;
@@ -77,9 +80,15 @@ fn to_json(args: &LimitArgs, decision: &Decision) -> Value {
 }
 
 fn refused(args: &LimitArgs, decision: &Decision) -> String {
+    let wait = duration::show(decision.retry_after.unwrap_or_default());
+    format!("limited by {}: {} available, retry in {wait}", visible(&args.name), decision.remaining)
+}
+
+/// Why waiting does not help.
+fn never(args: &LimitArgs, decision: &Decision) -> String {
     let name = visible(&args.name);
-    match decision.retry_after {
-        Some(wait) => format!("limited by {name}: {} available, retry in {}", decision.remaining, duration::show(wait)),
-        None => format!("limited by {name}: never so many at once, {} at most", decision.limit),
+    match decision.limit {
+        0 => format!("a rate of 0 for {name} never lets anything through"),
+        most => format!("a cost of {} is more than {name} ever has at once: {most}", args.cost),
     }
 }

@@ -25,8 +25,18 @@ fn a_limiter_lets_through_what_its_rate_allows() {
     assert!(refused.stdout.is_empty() && told["allowed"] == false, "{refused:?}");
     let told = json(&expect(&server, &["limit", "api", "-r", "2/m", "--json"], 1));
     assert!((1..=30_000).contains(&told["retry_after_ms"].as_u64().unwrap()), "{told}");
-    let never = expect(&server, &["limit", "api", "-r", "2/m", "--cost", "3"], 1);
-    assert!(never.stdout.contains("never so many"), "{never:?}");
+    // Errors of the call: no other moment would be better.
+    let never: [(&[&str], &str); 3] = [
+        (&["-r", "2/m", "--cost", "3"], "a cost of 3 is more than api ever has at once: 2"),
+        (&["-r", "2/m", "--cost", "3", "-E", "75", "--", "echo", "ran"], "more than api ever has"),
+        (&["-r", "0/m"], "a rate of 0"),
+    ];
+    for (words, says) in never {
+        let wrong = expect(&server, &[&["limit", "api"], words].concat(), 125);
+        assert!(wrong.stdout.is_empty() && wrong.stderr.contains(says), "{wrong:?}");
+    }
+    let wrong = expect(&server, &["limit", "api", "-r", "2/m", "--cost", "3", "--json"], 125);
+    assert!(format!("{wrong:?}").contains("INVALID_ARGUMENT"), "{wrong:?}");
     expect(&server, &["limit", "quick", "-r", "20/s", "--burst", "1"], 0);
     expect(&server, &["limit", "quick", "-r", "20/s", "--burst", "1", "--wait", "5s"], 0);
     expect(&server, &["limit", "log", "-r", "1/m", "-r", "5/h", "--algorithm", "sliding_log"], 0);

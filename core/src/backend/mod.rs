@@ -382,6 +382,15 @@ impl Backend {
         }
     }
 
+    /// Since when there is no connection to the server of the object of this name, if there is none.
+    pub(crate) fn down_since(&self, name: &ObjectName) -> Option<Tick> {
+        match self {
+            Backend::Redis(redis) => redis.down_since(),
+            Backend::Cluster(cluster) => cluster.down_since(name),
+            Backend::Quorum(_) | Backend::Memory(_) => None,
+        }
+    }
+
     /// The time of the server of the object of this name, as far as the client knows it; `None` where
     /// the steps run in this process.
     pub(crate) fn server_time(&self, name: &ObjectName, now: Tick) -> Option<ServerTime> {

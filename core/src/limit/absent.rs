@@ -19,6 +19,8 @@ use crate::time::Tick;
 /// The policy of a limiter for the time in which its server cannot be reached, loses a reply, or refuses for now (it loads its
 /// data, is a replica, ...). With a policy other than [`Absent::Fail`] a call is answered within `response_timeout`, and at
 /// once while the server is known to be away: from the first call that was decided without it until it answers again.
+/// [`Absent::Fail`] answers within `operation_timeout`, and at once when that has been in vain before: a call got no reply for
+/// `response_timeout`, or the server refused or could not be reached for `operation_timeout`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Absent {
@@ -117,6 +119,7 @@ impl CheckedPolicy {
 
     /// Called with every answer of the server.
     pub(super) fn server_is_back(&self, shared: &LimitObject) {
+        shared.shares().set_failing(false);
         if shared.shares().set_alone(false) {
             shared.client().events.emit(Level::Info, Some(shared.name().as_str()), "the server decides again");
         }

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::answer::Answer;
 use super::decision::Decision;
 use super::limiter::RateLimiter;
+use super::queue::{Permit, Turn};
 use super::reservations::{By, Demand, Reservations};
 use super::step::{Judge, Judged};
 use super::tat;
@@ -25,6 +26,11 @@ impl RateLimiter {
         self.check_open(Judge::OP)?;
         let asking = pin!(self.ask_beside_others(cost, asked_at));
         let judged = self.while_open(Judge::OP, asking).await?;
+        self.decided(cost, judged)
+    }
+
+    /// The decision from a judgement of tokens that are there now.
+    fn decided(&self, cost: u64, judged: Result<Done<Judged>, Failed>) -> Result<Decision> {
         match self.answer(cost, Asking::Now, judged, self.shared.client().clock.now())? {
             Answer::Decided(decision) => Ok(decision),
             // Only what waits is told of a later time.
@@ -34,19 +40,45 @@ impl RateLimiter {
 
     /// Asks until there is an answer that does not change before `until`, and waits for what was reserved.
     pub(super) async fn wait_until(&self, until: Tick, cost: u64, asked_at: Tick) -> Result<Decision> {
+        if self.rates.grantable(cost) == 0 {
+            return self.decide(cost, asked_at).await;
+        }
         let (arrival, demand) = (self.shared.reservations().arrive(), (self.rates.clone(), cost));
         let (client, clock) = (self.shared.client(), &self.shared.client().clock);
         let mut now = asked_at;
         loop {
-            if let Some(waiter) = Waiter::left_over(&self.shared, &demand, arrival, until, now) {
-                return Ok(waiter.wait(clock).await);
-            }
-            let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now)).await else {
+            let turn = match Turn::of(&self.shared, &demand, arrival, until, now) {
+                Ok(turn) => turn,
+                Err(mut queued) => match queued.turn_now() {
+                    Some(turn) => turn,
+                    None => {
+                        if let Some(decision) = Box::pin(self.ask_if_reset(cost, until, now)).await? {
+                            return Ok(decision);
+                        }
+                        let turn = tokio::select! {
+                            biased;
+                            turn = queued.turn() => turn,
+                            () = clock.sleep_until(until) => Turn::TooLate(until),
+                        };
+                        now = clock.now();
+                        turn
+                    }
+                },
+            };
+            let permit = match turn {
+                Turn::Ask(permit) => permit,
+                Turn::Wait(waiter) => return Ok(waiter.wait(clock).await),
+                Turn::TooLate(due) => return Box::pin(self.refuse(cost, due, until, now)).await,
+            };
+            let Some(mut asked) = client.tasks.operation(self.asking(cost, until, now, permit)).await else {
                 return Err(cut_off(Judge::OP, &client.tasks, "the decision").on(self.key()));
             };
             let heard = asked.heard;
             let waiter_or_next = match asked.take()? {
-                Answer::Reserved(reserved) => Ok(Waiter::with(&self.shared, &demand, arrival, reserved, heard)),
+                Answer::Reserved(reserved) => {
+                    let counted = asked.permit.keep();
+                    Ok(Waiter::with(&self.shared, &demand, arrival, reserved, counted, heard))
+                }
                 Answer::Decided(decision) => match again_at(&decision, until, heard) {
                     Some(next) => Err(next),
                     None => return Ok(decision),
@@ -61,10 +93,37 @@ impl RateLimiter {
         }
     }
 
+    /// Asks for a caller that has to queue, if there can only be tokens when the limiter was reset: nobody else tells of that, and
+    /// what was reserved before keeps its times.
+    async fn ask_if_reset(&self, cost: u64, until: Tick, now: Tick) -> Result<Option<Decision>> {
+        if !self.shared.reservations().demands().is_used_up(&self.rates, now) {
+            return Ok(None);
+        }
+        let decision = self.ask_out_of_turn(cost, until, now).await?;
+        Ok(Some(decision).filter(|decision| decision.allowed))
+    }
+
+    /// Asks once for a caller that has no leave to reserve.
+    async fn ask_out_of_turn(&self, cost: u64, until: Tick, now: Tick) -> Result<Decision> {
+        let judged = self.ask(Judge::new(&self.rates, cost), now, self.longest(until, now)).await;
+        let decision = self.decided(cost, judged)?;
+        if decision.allowed && decision.server_time.is_some() {
+            Reservations::forget(&self.shared);
+        }
+        Ok(decision)
+    }
+
+    /// The answer to a caller that gets its tokens no sooner than `due`, and does not wait for that.
+    async fn refuse(&self, cost: u64, due: Tick, until: Tick, now: Tick) -> Result<Decision> {
+        let decision = self.ask_out_of_turn(cost, until, now).await?;
+        let later = Duration::from_micros(due.since(now).as_nanos().div_ceil(1_000) as u64);
+        let retry_after = decision.retry_after.map(|pause| if decision.allowed { pause } else { pause.max(later) });
+        Ok(Decision { retry_after, ..decision })
+    }
+
     /// One decision, which goes on when it is not awaited any more: what it brings is given back then.
-    fn asking(&self, cost: u64, until: Tick, now: Tick) -> impl Future<Output = Asked> + Send + use<> {
-        let limiter = self.clone();
-        let longest = until.max(now.plus(self.shared.client().options.response_timeout));
+    fn asking(&self, cost: u64, until: Tick, now: Tick, permit: Permit) -> impl Future<Output = Asked> + Send + use<> {
+        let (limiter, longest) = (self.clone(), self.longest(until, now));
         async move {
             let within = until.since(now);
             let judged = limiter.ask(Judge::new(&limiter.rates, cost).within(within), now, longest).await;
@@ -72,21 +131,39 @@ impl RateLimiter {
             let answer = limiter.answer(cost, Asking::Within { within, until }, judged, heard);
             let under_way = limiter.shared.client().tasks.under_way();
             let demand = (limiter.rates.clone(), cost);
-            Asked { answer: Some(answer), heard, limiter, demand, _under_way: under_way }
+            Asked { answer: Some(answer), heard, limiter, demand, permit, _under_way: under_way }
         }
     }
 
+    /// When the last answer comes to a caller that waits until `until` and asks now.
+    fn longest(&self, until: Tick, now: Tick) -> Tick {
+        until.max(now.plus(self.shared.client().options.response_timeout))
+    }
+
     /// The server's answer to what was asked at `asked_at`, and is over at `end`, or none as soon as the server is known to be
-    /// away and the limiter has an answer of its own: it does not make its caller wait for a server that is away.
+    /// away: then no caller waits for it. A limiter that has a policy does not wait until that is known, either.
     pub(super) async fn ask<S: Step>(&self, step: S, asked_at: Tick, end: Tick) -> Result<Done<S::Reply>, Failed> {
         let (client, name) = (self.shared.client(), self.shared.name());
         let options = &client.options;
         let deadline = asked_at.plus(options.operation_timeout);
-        if !self.policy.answers_alone() {
-            return client.operate_until(name, &step, deadline, end).await;
+        let (shares, has_policy) = (self.shared.shares(), self.policy.answers_alone());
+        let known_away = if has_policy { shares.is_alone() } else { shares.is_failing() };
+        if has_policy || known_away {
+            let deadline = deadline.min(asked_at.plus(options.response_timeout)).min(end);
+            return client.backend.run_while_there(name, &step, deadline, known_away).await;
         }
-        let deadline = deadline.min(asked_at.plus(options.response_timeout)).min(end);
-        client.backend.run_while_there(name, &step, deadline, self.shared.shares().is_alone()).await
+        // A server that could not be reached for that long before the call is known to be away.
+        let gone = client.backend.down_since(name).map(|since| since.plus(options.operation_timeout));
+        let deadline = gone.filter(|gone| *gone <= asked_at).unwrap_or(deadline);
+        let done = client.operate_until(name, &step, deadline, end).await;
+        if let Err(failed) = &done
+            && failed.away
+            && failed.error.kind() != ErrorKind::Connection
+            && client.clock.now() >= asked_at.plus(options.response_timeout)
+        {
+            shares.set_failing(true);
+        }
+        done
     }
 
     /// What was judged, as the call is told it that heard of it at `heard`.
@@ -180,6 +257,7 @@ struct Asked {
     answer: Option<Result<Answer>>,
     /// When the answer came.
     heard: Tick,
+    permit: Permit,
     /// A client that closes waits until it is given back.
     _under_way: UnderWay,
 }

@@ -76,6 +76,17 @@ impl Clocks {
         self.last = Some(same.unwrap_or(offset));
         ClockId(self.met)
     }
+
+    /// Takes what is charged from now on for another clock's: a limiter that was reset has no order with what was charged before.
+    pub(super) fn begin_anew(&mut self) {
+        self.last = None;
+        self.met += 1;
+    }
+
+    /// Whether this is the clock of the server, as far as is known.
+    pub(super) fn is_last(&self, clock: ClockId) -> bool {
+        clock == ClockId(self.met)
+    }
 }
 
 #[cfg(test)]

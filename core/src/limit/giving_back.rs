@@ -24,6 +24,10 @@ pub(super) struct GivingBack {
 }
 
 impl GivingBack {
+    pub(super) fn is_under_way(&self) -> bool {
+        self.under_way
+    }
+
     fn stays(&self, by: By) -> Option<&Place> {
         match by {
             By::Server => self.stays_on_server.as_ref(),
@@ -93,7 +97,7 @@ impl Demands {
     }
 
     /// Takes in what was not given back, and says whether that is nothing.
-    fn keep(&mut self, demands: Vec<Demand>, times: Vec<Time>, given: &[bool]) -> bool {
+    fn keep(&mut self, shared: &Arc<LimitObject>, demands: Vec<Demand>, times: Vec<Time>, given: &[bool]) -> bool {
         for (time, _) in times.iter().zip(given).filter(|(_, given)| **given) {
             // The charge before it may be the last one now.
             *self.giving_back.stays_mut(time.reserved.by) = None;
@@ -101,14 +105,15 @@ impl Demands {
         for ((demand, time), _) in demands.into_iter().zip(times).zip(given).filter(|(_, given)| !**given) {
             let stays = self.giving_back.stays_mut(time.reserved.by);
             *stays = mem::take(stays).max(Some(time.place()));
-            self.by_demand.entry(demand).or_default().add(time);
+            self.by_demand.entry(demand.clone()).or_default().add(time);
+            self.hand_on(shared, &demand);
         }
         given.iter().all(|given| *given)
     }
 }
 
 /// Until nothing is left that can be given back.
-async fn give_all_back(shared: &LimitObject) {
+async fn give_all_back(shared: &Arc<LimitObject>) {
     let reservations = shared.reservations();
     // Few requests are in vain if others have charged since.
     let mut most = 1;
@@ -118,9 +123,10 @@ async fn give_all_back(shared: &LimitObject) {
             break;
         }
         let given = shared.give_back(&times).await;
-        let all = reservations.demands().keep(demands, times, &given);
+        let all = reservations.demands().keep(shared, demands, times, &given);
         most = if all { MOST.min(2 * most) } else { 1 };
     }
+    reservations.demands().serve(shared);
     if reservations.demands().closed {
         for pocket in shared.pockets().all() {
             pocket.give_back().await;

@@ -16,6 +16,7 @@ use super::prefetch::{Pocket, Pockets};
 use super::rate::{Algorithm, Rate};
 use super::rates::Rates;
 use super::redisson::{RedissonState, Terms};
+use super::reservations::Reservations;
 use super::step::{Judge, LimitState, Reset};
 use crate::ended::while_moving;
 use crate::error::{Error, Result};
@@ -170,6 +171,10 @@ impl RateLimiter {
     /// order in which their requests reach the server: a wait reserves its tokens with one request, and sleeps until they may
     /// be used. When that is later than the wait allows, it is refused at once; so is any wait under a rate of 0 tokens.
     ///
+    /// A client reserves no more than what its rates bring in 10 s, and the tokens of one caller that wants more: they stay charged
+    /// when its process is killed, until their time or a [`RateLimiter::reset`]. Its other callers wait in the client, in their
+    /// order.
+    ///
     /// A decision that is under way when the time is over is waited for, up to `response_timeout`.
     ///
     /// # Errors
@@ -261,6 +266,9 @@ impl RateLimiter {
         let step = Reset::new(&self.rates);
         let reset = self.shared.client().operate(self.shared.name(), &step);
         let done = self.while_open(Reset::OP, pin!(reset)).await?.map(drop).map_err(|failed| failed.error);
+        if done.is_ok() {
+            Reservations::forget(&self.shared);
+        }
         // What was fetched before is not charged any more. A request that is under way may bring more of it.
         self.shared.pockets().all().iter().for_each(|pocket| pocket.empty());
         done

@@ -13,6 +13,9 @@
 
 mod absent;
 mod adjust;
+mod ahead;
+#[cfg(test)]
+mod ahead_test;
 mod answer;
 mod asking;
 mod clocks;
@@ -34,6 +37,7 @@ mod oracle_test;
 #[cfg(test)]
 mod oracles_test;
 mod prefetch;
+mod queue;
 mod rate;
 mod rates;
 mod redisson;

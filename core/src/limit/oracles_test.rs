@@ -291,3 +291,20 @@ proptest! {
         }
     }
 }
+
+/// The rest of the window before is rounded up: that keeps any interval below twice the tokens, and costs a caller who always wants
+/// the next token one in each window.
+#[test]
+fn a_sliding_counter_of_few_tokens_gives_less_than_its_rate() {
+    for (tokens, percent) in [(1, 50), (2, 50), (3, 67), (5, 80), (10, 90), (100, 99)] {
+        let mut limiter = Limiter::new(Rate::new(tokens, Duration::from_secs(1)).by(Algorithm::SlidingCounter));
+        let (mut granted, end) = (0, limiter.time + 100_000_000);
+        while limiter.time < end {
+            match limiter.ask(1) {
+                decision if decision.allowed => granted += 1,
+                refused => limiter.pass(refused.retry_after.unwrap().as_micros() as u64),
+            }
+        }
+        assert_eq!(granted / tokens, percent, "{granted} in 100 s, of {tokens} a second");
+    }
+}

@@ -12,9 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::ahead::Ahead;
 use super::clocks::Clocks;
 use super::giving_back::GivingBack;
 use super::object::LimitObject;
+use super::queue::Queue;
 use super::rates::Rates;
 use super::times::{Reserved, Time, Times};
 use crate::time::Tick;
@@ -39,12 +41,14 @@ pub(super) struct Reservations(Mutex<Demands>);
 #[derive(Default)]
 pub(super) struct Demands {
     arrivals: u64,
-    clocks: Clocks,
+    pub(super) clocks: Clocks,
     pub(super) by_demand: HashMap<Demand, Waiters>,
     /// How many demands there are when it is worth to look for those that can be forgotten: twice as many as the last look
     /// left.
     sweep_at: usize,
     pub(super) giving_back: GivingBack,
+    pub(super) ahead: Ahead,
+    pub(super) queue: Queue,
     /// The client closes: nobody waits any more.
     pub(super) closed: bool,
 }
@@ -74,6 +78,7 @@ impl Reservations {
         let now = shared.client().clock.now();
         let mut demands = shared.reservations().demands();
         demands.add(demand, reserved, now);
+        demands.hand_on(shared, demand);
         demands.give_back(shared);
     }
 
@@ -81,8 +86,17 @@ impl Reservations {
     pub(super) fn close(shared: &Arc<LimitObject>) {
         let mut demands = shared.reservations().demands();
         demands.closed = true;
+        demands.queue.clear();
         demands.by_demand.values_mut().for_each(|waiters| waiters.callers.clear());
         demands.give_back_at_the_end(shared);
+    }
+
+    /// Takes nothing for charged that was reserved until now: the limiter was reset.
+    pub(super) fn forget(shared: &Arc<LimitObject>) {
+        let mut demands = shared.reservations().demands();
+        demands.ahead.forget();
+        demands.clocks.begin_anew();
+        demands.serve(shared);
     }
 
     pub(super) fn demands(&self) -> MutexGuard<'_, Demands> {
@@ -133,6 +147,14 @@ impl Waiters {
         self.callers.first_key_value().is_some_and(|(first, _)| *first == position)
     }
 
+    /// When the first time is due that is left when each of the callers has one.
+    pub(super) fn left_over(&mut self, now: Tick) -> Option<Tick> {
+        if self.callers.is_empty() {
+            self.times.forget_before(now);
+        }
+        self.times.left_over(self.callers.len()).map(|reserved| reserved.due)
+    }
+
     fn wake_first(&self) {
         if let Some((_, first)) = self.callers.first_key_value() {
             first.notify_one();
@@ -141,7 +163,7 @@ impl Waiters {
 
     /// Whether somebody waits, or may still want what is left.
     fn matter(&self, now: Tick) -> bool {
-        !self.callers.is_empty() || self.times.last_due().is_some_and(|last| last >= now)
+        !self.callers.is_empty() || self.times.last().is_some_and(|last| last.due() >= now)
     }
 }
 
@@ -152,6 +174,7 @@ mod tests {
     use super::*;
     use crate::client::Client;
     use crate::config::Config;
+    use crate::limit::ahead::Counted;
     use crate::limit::answer::Answer;
     use crate::limit::clocks::Charged;
     use crate::limit::shares::instant;
@@ -184,6 +207,10 @@ mod tests {
         Reserved { due, wait, decision: Decision::allow(&rates, cost), rates, cost, stood, by, charged }
     }
 
+    fn counted(shared: &LimitObject, demand: &Demand) -> Counted {
+        shared.reservations().demands().ahead.add(demand)
+    }
+
     async fn settle() {
         for _ in 0..50 {
             tokio::task::yield_now().await;
@@ -197,7 +224,7 @@ mod tests {
         let wait = |arrival: u64, ms: u64| {
             let reserved = reserved(&shared, 1, Duration::from_millis(ms));
             let clock = shared.client().clock.clone();
-            let waiter = Waiter::with(&shared, &demand, arrival, reserved, clock.now());
+            let waiter = Waiter::with(&shared, &demand, arrival, reserved, counted(&shared, &demand), clock.now());
             tokio::spawn(async move { waiter.wait(&clock).await })
         };
         let (first, second) = (shared.reservations().arrive(), shared.reservations().arrive());
@@ -219,7 +246,7 @@ mod tests {
         let demand = (Rates::from(Rate::new(1, SECOND)), 1);
         let its_clock = shared.client().clock.clone();
         let (arrival, reserved_late) = (shared.reservations().arrive(), reserved(&shared, 1, 30 * SECOND));
-        let waiter = Waiter::with(&shared, &demand, arrival, reserved_late, its_clock.now());
+        let waiter = Waiter::with(&shared, &demand, arrival, reserved_late, counted(&shared, &demand), its_clock.now());
         let waiting = tokio::spawn(async move { waiter.wait(&its_clock).await });
         settle().await;
         Reservations::give_back(&shared, &demand, reserved(&shared, 1, SECOND));
@@ -243,7 +270,7 @@ mod tests {
             let answer = Answer::of(&rates, cost, judge(cost), instant(now), By::Share, (now, now));
             let Answer::Reserved(reserved) = answer else { panic!("there is none now") };
             let (demand, arrival) = ((rates.clone(), cost), shared.reservations().arrive());
-            waiting.push(Waiter::with(&shared, &demand, arrival, reserved, now));
+            waiting.push(Waiter::with(&shared, &demand, arrival, reserved, counted(&shared, &demand), now));
         }
         let reserved = judge(0).standings;
         let last = waiting.pop();

@@ -21,6 +21,8 @@ pub(super) struct Shares {
     buckets: Mutex<Buckets>,
     /// Whether the last decision was a policy's.
     alone: AtomicBool,
+    /// Whether the server has been asked in vain, for so long that limiters without a policy wait no more.
+    failing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -62,9 +64,23 @@ impl Shares {
 
     /// Notes who decides; true when that has changed.
     pub(super) fn set_alone(&self, alone: bool) -> bool {
-        // The common case must not write to memory that every caller shares.
-        self.alone.load(Ordering::Relaxed) != alone && self.alone.swap(alone, Ordering::Relaxed) != alone
+        changes(&self.alone, alone)
     }
+
+    /// Whether limiters without a policy know that the server is away.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_failing(&self, failing: bool) {
+        changes(&self.failing, failing);
+    }
+}
+
+/// Sets a flag; true when that has changed it.
+fn changes(flag: &AtomicBool, to: bool) -> bool {
+    // The common case must not write to memory that every caller shares.
+    flag.load(Ordering::Relaxed) != to && flag.swap(to, Ordering::Relaxed) != to
 }
 
 /// The client's clock as if it were a server's.

@@ -9,7 +9,7 @@ use super::clocks::{Charged, ClockId};
 use super::decision::Decision;
 use super::rates::Rates;
 use super::reservations::By;
-use super::step::{GiveBack, Standing, Stood};
+use super::step::{GiveBack, Standing, Stood, soonest};
 use crate::time::Tick;
 
 /// Tokens that were charged, and when they may be used.
@@ -59,9 +59,16 @@ impl Time {
     }
 
     /// By one clock, what may be used later was charged later.
-    fn order(&self) -> (u64, u64, &[Standing]) {
+    pub(super) fn order(&self) -> (u64, u64, &[Standing]) {
         let Charged { now, at, .. } = self.reserved.charged;
         (at, now, &self.reserved.stood.after)
+    }
+
+    /// The soonest time at which the last of `tokens` is due that are charged after it.
+    pub(super) fn next(&self, tokens: u64) -> Tick {
+        let Reserved { rates, stood, charged, .. } = &self.reserved;
+        let us = rates.iter().zip(&stood.after).map(|(rate, standing)| soonest(rate, *standing, charged.at, tokens));
+        self.due().plus(Duration::from_micros(us.max().unwrap_or(0)))
     }
 }
 
@@ -128,9 +135,8 @@ impl Times {
         self.times.pop_front();
     }
 
-    /// When the last is due.
-    pub(super) fn last_due(&self) -> Option<Tick> {
-        self.times.back().map(Time::due)
+    pub(super) fn last(&self) -> Option<&Time> {
+        self.times.back()
     }
 
     /// The first that is left when each of the callers has one.

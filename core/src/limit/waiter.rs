@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::ahead::Counted;
 use super::decision::Decision;
 use super::object::LimitObject;
 use super::reservations::{Demand, Demands, Position};
@@ -15,8 +16,9 @@ pub(super) struct Waiter {
     shared: Arc<LimitObject>,
     demand: Demand,
     position: Position,
+    /// Until it has its tokens.
+    counted: Option<Counted>,
     moved_up: Arc<Notify>,
-    taken: bool,
 }
 
 enum Readiness {
@@ -32,11 +34,12 @@ impl Waiter {
         demand: &Demand,
         arrival: u64,
         reserved: Reserved,
+        counted: Counted,
         now: Tick,
     ) -> Waiter {
         let mut demands = shared.reservations().demands();
         let due = demands.add(demand, reserved, now);
-        Waiter::enter(shared, demand.clone(), (due, arrival), &mut demands)
+        Waiter::enter(shared, demand, (due, arrival), counted, &mut demands)
     }
 
     /// With a time that somebody else has left, no later than `until`.
@@ -45,28 +48,33 @@ impl Waiter {
         demand: &Demand,
         arrival: u64,
         until: Tick,
+        demands: &mut Demands,
         now: Tick,
     ) -> Option<Waiter> {
-        let mut demands = shared.reservations().demands();
-        let waiters = demands.by_demand.get_mut(demand)?;
-        if waiters.callers.is_empty() {
-            waiters.times.forget_before(now);
-        }
-        let left = waiters.times.left_over(waiters.callers.len()).map(|reserved| reserved.due);
-        let left = left.filter(|due| *due <= until);
-        let waiter = left.map(|due| Waiter::enter(shared, demand.clone(), (due, arrival), &mut demands));
+        let left = demands.by_demand.get_mut(demand)?.left_over(now).filter(|due| *due <= until);
+        let waiter = left.map(|due| {
+            let counted = demands.ahead.add(demand);
+            Waiter::enter(shared, demand, (due, arrival), counted, demands)
+        });
         demands.tidy(demand);
         waiter
     }
 
-    fn enter(shared: &Arc<LimitObject>, demand: Demand, position: Position, demands: &mut Demands) -> Waiter {
+    /// With a time that is there for it.
+    pub(super) fn enter(
+        shared: &Arc<LimitObject>,
+        demand: &Demand,
+        position: Position,
+        counted: Counted,
+        demands: &mut Demands,
+    ) -> Waiter {
         let moved_up = Arc::new(Notify::new());
         if demands.closed {
             demands.give_back(shared);
-        } else if let Some(waiters) = demands.by_demand.get_mut(&demand) {
+        } else if let Some(waiters) = demands.by_demand.get_mut(demand) {
             waiters.callers.insert(position, moved_up.clone());
         }
-        Waiter { shared: shared.clone(), demand, position, moved_up, taken: false }
+        Waiter { shared: shared.clone(), demand: demand.clone(), position, counted: Some(counted), moved_up }
     }
 
     /// Waits until the tokens may be used.
@@ -99,22 +107,25 @@ impl Waiter {
         waiters.times.take_first();
         waiters.leave(self.position);
         demands.tidy(&self.demand);
-        self.taken = true;
+        self.counted.take().into_iter().for_each(|counted| demands.ahead.remove(counted));
+        demands.serve(&self.shared);
         Readiness::Ready(decision)
     }
 }
 
 impl Drop for Waiter {
     fn drop(&mut self) {
-        if self.taken {
-            return;
-        }
+        let Some(counted) = self.counted.take() else { return };
         if self.shared.client().tasks.leak_if_forked(&self.shared) {
             return;
         }
         let mut demands = self.shared.reservations().demands();
-        let Some(waiters) = demands.by_demand.get_mut(&self.demand) else { return };
-        waiters.leave(self.position);
-        demands.give_back(&self.shared);
+        demands.ahead.remove(counted);
+        if let Some(waiters) = demands.by_demand.get_mut(&self.demand) {
+            waiters.leave(self.position);
+            demands.hand_on(&self.shared, &self.demand);
+            demands.give_back(&self.shared);
+        }
+        demands.serve(&self.shared);
     }
 }

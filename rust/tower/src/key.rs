@@ -1,6 +1,6 @@
 //! Whose tokens a request needs, where nothing else says so: those of the client's address.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use http::request::Parts;
 
@@ -30,10 +30,16 @@ fn peer(request: &Parts) -> Option<SocketAddr> {
     own
 }
 
+/// Before an IPv4 address that was translated by NAT64 (RFC 6052).
+const NAT64: u128 = 0x64_ff9b << 96;
+
 /// An IPv6 client has 64 bits to itself, as a rule.
 fn of_ip(address: IpAddr) -> String {
     match address.to_canonical() {
         IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) if address.to_bits() >> 32 == NAT64 >> 32 => {
+            Ipv4Addr::from_bits(address.to_bits() as u32).to_string()
+        }
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).to_string(),
     }
 }

@@ -245,6 +245,48 @@ async fn callers_that_give_up_do_not_starve_the_others() {
     assert!(wait <= Duration::from_millis(400) + lateness(), "{wait:?}");
 }
 
+/// Nobody is left to give back what it had reserved.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_process_leaves_ten_seconds_of_its_waiters() {
+    let server = Server::start();
+    let limiter = api(&client(&server.url()).await, Rate::new(1, Duration::from_secs(1)));
+    let mut peer = Peer::start(worker!(), &server.url());
+    peer.ok("crowd api 1 1000000 40");
+    peer.process().kill();
+    let left = limiter.peek().await.expect("answered").retry_after.expect("some day");
+    // Ten seconds, and this process's own turn.
+    let most = Duration::from_secs(11);
+    assert!(left > Duration::from_secs(5) && left <= most, "{left:?}");
+    let decision = limiter.acquire(1, Wait::For(most)).await.expect("answered");
+    assert!(decision.allowed, "{decision:?}");
+}
+
+/// None of them has reserved when the last one comes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_that_comes_at_once_is_refused_at_once() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    proxy.delay(Side::Replies, Duration::from_millis(20));
+    let client = client(&proxy.url()).await;
+    let limiter = api(&client, Rate::new(1, Duration::from_secs(1)));
+    let crowd: Vec<_> = (0..100)
+        .map(|_| {
+            let limiter = limiter.clone();
+            tokio::spawn(async move { limiter.acquire(1, Wait::For(Duration::from_secs(20))).await })
+        })
+        .collect();
+    let refused = || client.stats().limiter.refused;
+    bounded(Duration::from_secs(5), "refusals", async {
+        while refused() < 79 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    // One had its token at once. The last of those that wait may be late by a round trip.
+    assert!(refused() <= 80, "{} of 100 were refused, where 21 tokens come", refused());
+    crowd.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
 /// How many scripts the server has run.
 fn scripts(server: &Server) -> u64 {
     let stats = server.cmd(&["INFO", "commandstats"]);
@@ -336,6 +378,76 @@ async fn a_policy_answers_at_once_while_the_server_is_away() {
     limiter.peek().await.expect("the server is back");
     server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
     answered_at_once(&client, "is a replica").await;
+}
+
+/// Ten calls and ten waits of a limiter without a policy, after a call that made it known that the server is away.
+async fn failed_at_once(limiter: &RateLimiter, kinds: &[ErrorKind], away: &str) {
+    let started = Instant::now();
+    for _ in 0..10 {
+        for wait in [Wait::Try, Wait::For(Duration::from_millis(400))] {
+            let error = limiter.acquire(1, wait).await.expect_err("no server");
+            assert!(kinds.contains(&error.kind()), "{away}: {error}");
+        }
+    }
+    // As in `answered_at_once`.
+    assert!(started.elapsed() < Duration::from_millis(300), "{away}: {:?}", started.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_limiter_without_a_policy_fails_at_once_while_the_server_is_away() {
+    const LIMIT: Duration = Duration::from_millis(800);
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&with_options(&proxy.url(), "response_timeout=400ms&operation_timeout=800ms")).await;
+    let limiter = api(&client, Rate::new(1000, HOUR));
+    let back = || async {
+        while let Err(error) = limiter.peek().await {
+            assert_ne!(error.kind(), ErrorKind::OutcomeUnknown, "nothing was sent, or refused: {error}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    limiter.peek().await.expect("answered");
+
+    proxy.refuse(true);
+    proxy.reset_all();
+    // A request that is sent before the client knows that the connection is gone has an unknown outcome, at once.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let begun = Instant::now();
+    let error = limiter.try_acquire(1).await.expect_err("no server");
+    assert!(error.kind() == ErrorKind::Connection && error.message().contains("(operation_timeout)"), "{error}");
+    // It may come back as soon as after any other short outage.
+    assert!((LIMIT - SLACK..LIMIT + SLACK).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    failed_at_once(&limiter, &[ErrorKind::Connection], "refuses connections").await;
+    proxy.refuse(false);
+    bounded(SOON, "the server answers again", back()).await;
+
+    server.cmd(&["REPLICAOF", "127.0.0.1", "1"]);
+    assert_eq!(kind(limiter.try_acquire(1).await), ErrorKind::Server);
+    failed_at_once(&limiter, &[ErrorKind::Server, ErrorKind::Connection], "is a replica").await;
+    server.cmd(&["REPLICAOF", "NO", "ONE"]);
+    bounded(SOON, "the server answers again", back()).await;
+
+    proxy.hold_all();
+    let begun = Instant::now();
+    assert_eq!(kind(limiter.try_acquire(1).await), ErrorKind::OutcomeUnknown);
+    assert!(begun.elapsed() < Duration::from_millis(400) + SLACK, "{:?}", begun.elapsed());
+    failed_at_once(&limiter, &[ErrorKind::Connection], "is silent").await;
+    proxy.heal();
+    bounded(SOON, "the server answers again", back()).await;
+}
+
+/// A connection that breaks says nothing about the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_broken_connection_is_no_server_that_is_away() {
+    let server = Server::start();
+    let proxy = Proxy::start(server.address());
+    let client = client(&proxy.url()).await;
+    let limiter = api(&client, Rate::new(1000, HOUR));
+    for _ in 0..5 {
+        proxy.on(&["EVALSHA", KEY], Action::CutReply(0));
+        assert_eq!(kind(limiter.try_acquire(1).await), ErrorKind::OutcomeUnknown);
+        limiter.try_acquire(1).await.expect("on another connection");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

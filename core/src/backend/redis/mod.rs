@@ -144,6 +144,10 @@ impl RedisBackend {
         self.link.why_down()
     }
 
+    pub(super) fn down_since(&self) -> Option<Tick> {
+        self.link.down_since()
+    }
+
     /// Its reply to CLUSTER SLOTS, if there is a connection.
     async fn ask_for_slots(&self) -> Option<Value> {
         let mut connected = self.link.up(Connected::clone)?;
@@ -250,13 +254,16 @@ impl RedisBackend {
         begun: Option<Begun>,
         at: Option<InSlot<'_>>,
     ) -> Result<Done<S::Reply>, Halt> {
+        let was_up = self.link.up(|_| ()).is_some();
         tokio::select! {
             biased;
             done = self.run_step(name, step, deadline, deadline, true, begun, at) => done,
             error = self.link.down_for(redial_grace(known_away)) => {
                 // The request may be under way on the connection that is gone.
                 let echo_until = Some(self.echo_of(self.clock.now()));
-                Err(Failed { error: error.renamed(S::OP), echo_until, away: true }.on(name).into())
+                let kind = StepKind::of::<S>();
+                let error = if was_up && !kind.idempotent { outcome_unknown(kind, &error) } else { error.renamed(kind.op) };
+                Err(Failed { error, echo_until, away: true }.on(name).into())
             }
         }
     }

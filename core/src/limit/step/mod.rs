@@ -15,7 +15,7 @@ use std::mem::swap;
 
 use smallvec::SmallVec;
 
-pub(super) use algorithm::outlook;
+pub(super) use algorithm::{outlook, soonest};
 pub(crate) use block::Block;
 pub(crate) use fetch::{Fetch, Fetched, Wanted};
 pub(crate) use give_back::GiveBack;

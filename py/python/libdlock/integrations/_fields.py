@@ -18,6 +18,8 @@ LIMIT = "RateLimit"
 RETRY_AFTER = "Retry-After"
 
 _SECOND = 1_000_000
+#: IPv4 addresses that were translated by NAT64 (RFC 6052).
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 #: An integer of structured fields (RFC 9651) has at most 15 digits.
 _LARGEST = 10**15 - 1
 
@@ -113,4 +115,6 @@ def address_key(address: str | None) -> str | None:
         return address
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
+    if parsed in _NAT64:
+        return str(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF))
     return str(ipaddress.IPv6Address(int(parsed) >> 64 << 64))

@@ -325,6 +325,10 @@ impl Cluster {
         self.at(name, |place| place.node.server.why_away()).unwrap_or_else(|| self.routes.why_unknown())
     }
 
+    pub(in crate::backend) fn down_since(&self, name: &ObjectName) -> Option<Tick> {
+        self.at(name, |place| place.node.server.down_since()).flatten()
+    }
+
     pub(in crate::backend) fn server_time(&self, name: &ObjectName, now: Tick) -> ServerTime {
         self.at(name, |place| place.node.server.server_time(now)).unwrap_or_default()
     }

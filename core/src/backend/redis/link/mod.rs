@@ -46,6 +46,7 @@ pub(super) struct Connected {
 #[derive(Clone)]
 enum State {
     Down {
+        since: Tick,
         why: Option<Error>,
     },
     Up(Connected),
@@ -87,7 +88,7 @@ impl Link {
         on_push: Arc<dyn Fn(PushInfo) + Send + Sync>,
         checkup: Option<Checkup>,
     ) -> Link {
-        let state = watch::Sender::new(State::Down { why: None });
+        let state = watch::Sender::new(State::Down { since: clock.now(), why: None });
         let (broken, redialled, last_reply) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
         Link(Arc::new(Shared {
             purpose,
@@ -200,7 +201,15 @@ impl Link {
     /// Why there is no connection, if there is none.
     pub(super) fn why_down(&self) -> Option<Error> {
         match &*self.0.state.borrow() {
-            State::Down { why } => why.clone(),
+            State::Down { why, .. } => why.clone(),
+            State::Up(_) | State::Closed => None,
+        }
+    }
+
+    /// Since when there is no connection, if there is none.
+    pub(super) fn down_since(&self) -> Option<Tick> {
+        match &*self.0.state.borrow() {
+            State::Down { since, .. } => Some(*since),
             State::Up(_) | State::Closed => None,
         }
     }
@@ -209,7 +218,7 @@ impl Link {
     /// client that connects lazily.
     pub(super) fn patience(&self, grace: Duration) -> Duration {
         match &*self.0.state.borrow() {
-            State::Down { why: None } => grace.max(self.0.dialler.options().response_timeout),
+            State::Down { why: None, .. } => grace.max(self.0.dialler.options().response_timeout),
             _ => grace,
         }
     }
@@ -235,7 +244,7 @@ impl Link {
 
     fn unreachable(&self) -> Error {
         match &*self.0.state.borrow() {
-            State::Down { why: Some(why) } => why.clone(),
+            State::Down { why: Some(why), .. } => why.clone(),
             _ => self.0.dialler.error("did not answer in time"),
         }
     }
@@ -324,7 +333,7 @@ impl Shared {
             let State::Up(connected) = state else { return false };
             let its_last = connected.number <= number;
             if its_last {
-                *state = State::Down { why: Some(why(connected)) };
+                *state = State::Down { since: self.clock.now(), why: Some(why(connected)) };
             }
             its_last
         });
@@ -332,11 +341,11 @@ impl Shared {
     }
 
     /// Enters a new state, unless the client was closed.
-    fn enter(&self, to: State) {
+    fn enter(&self, to: impl FnOnce(&State) -> State) {
         self.state.send_if_modified(|state| {
             let open = !matches!(state, State::Closed);
             if open {
-                *state = to;
+                *state = to(state);
             }
             open
         });

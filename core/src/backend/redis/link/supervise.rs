@@ -60,7 +60,7 @@ impl Shared {
 
     fn say_broken(&self, level: Level) {
         let how = match &*self.state.borrow() {
-            State::Down { why: Some(why) } => why.message().to_owned(),
+            State::Down { why: Some(why), .. } => why.message().to_owned(),
             _ => "it is not known why".to_owned(),
         };
         let message = format!("the connection for {} is broken, dialling again: {how}", self.purpose);
@@ -121,7 +121,7 @@ impl Shared {
                         let level = if level == Level::Warn { Level::Info } else { level };
                         self.events.emit(level, None, message);
                     }
-                    self.enter(State::Up(connected));
+                    self.enter(|_| State::Up(connected));
                     return number;
                 }
                 Err(DialError { error: why, .. }) => {
@@ -134,7 +134,10 @@ impl Shared {
                         );
                         said = Some(why.message().to_owned());
                     }
-                    self.enter(State::Down { why: Some(why) });
+                    self.enter(|last| match last {
+                        State::Down { since, .. } => State::Down { since: *since, why: Some(why) },
+                        _ => State::Down { since: self.clock.now(), why: Some(why) },
+                    });
                 }
             }
             self.pause(&mut backoff, &mut news).await;

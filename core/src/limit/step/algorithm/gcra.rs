@@ -71,3 +71,10 @@ pub(super) fn outlook(rate: &Rate, [us, part, _]: Standing, at: u64) -> (u64, u6
     let remaining = rate.work(rate.limit()).saturating_sub(used) / rate.work(1).max(1);
     (remaining as u64, used.div_ceil(u128::from(unit)) as u64)
 }
+
+pub(super) fn soonest(rate: &Rate, [us, part, _]: Standing, at: u64, tokens: u64) -> u64 {
+    let unit = rate.unit();
+    let after = Span { us, part }.work(unit) + rate.work(tokens);
+    let there = rate.work(rate.limit()) + Span { us: at, part: 0 }.work(unit);
+    u64::try_from(after.saturating_sub(there) / u128::from(unit)).unwrap_or(u64::MAX)
+}

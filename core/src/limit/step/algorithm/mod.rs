@@ -11,7 +11,7 @@ use gcra::Bucket;
 use log::Log;
 use window::Window;
 
-use super::super::rate::Algorithm;
+use super::super::rate::{Algorithm, Rate};
 use super::super::tat::Span;
 use super::Standing;
 use super::numbers::{LARGEST, Numbers};
@@ -217,7 +217,7 @@ pub(super) fn top(asked: Asked<'_>) -> Span {
 
 /// How a rate stands, in plain words: how many tokens could be had at once at `at`, and how many us later it is as if none had
 /// been taken.
-pub(in crate::limit) fn outlook(rate: &super::super::rate::Rate, standing: Standing, at: u64) -> (u64, u64) {
+pub(in crate::limit) fn outlook(rate: &Rate, standing: Standing, at: u64) -> (u64, u64) {
     let numbers = Numbers::new(rate, 1);
     match numbers.algorithm {
         Algorithm::Gcra => gcra::outlook(rate, standing, at),
@@ -226,6 +226,25 @@ pub(in crate::limit) fn outlook(rate: &super::super::rate::Rate, standing: Stand
         // What stands on a limiter of Redisson is told by a step of its own.
         Algorithm::SlidingLog | Algorithm::Redisson { .. } => {
             (numbers.tokens.saturating_sub(standing[0]), standing[1].saturating_sub(at))
+        }
+    }
+}
+
+/// Time in us from `at`, for which the last charge was made, until the last of `tokens` more can come.
+pub(in crate::limit) fn soonest(rate: &Rate, standing: Standing, at: u64, tokens: u64) -> u64 {
+    let periods = |whole: u64| rate.per_us().saturating_mul(whole);
+    match rate.algorithm() {
+        Algorithm::Gcra => gcra::soonest(rate, standing, at, tokens),
+        Algorithm::FixedWindow | Algorithm::AlignedWindow => {
+            let (remaining, left) = outlook(rate, standing, at);
+            let windows = tokens.saturating_sub(remaining).div_ceil(rate.limit().max(1));
+            windows.checked_sub(1).map_or(0, |more| left.saturating_add(periods(more)))
+        }
+        // The charge itself is one in the period that follows it.
+        Algorithm::SlidingLog => periods(tokens / rate.limit().max(1)),
+        // It may lie in the middle of a window, and later ones at the beginning of theirs.
+        Algorithm::SlidingCounter | Algorithm::Redisson { .. } => {
+            periods((tokens / rate.limit().max(1)).saturating_sub(1))
         }
     }
 }

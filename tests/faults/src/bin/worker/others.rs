@@ -1,5 +1,6 @@
 //! What nobody holds. Limiters: `ask LIMITER TOKENS PER_US BURST ASKERS MS [ALGORITHM]` (answers with the server's time of every token
-//! got), `prefetch LIMITER TOKENS PER_US BURST SHARE MS FILE` (writes them into a file, each before the next call).
+//! got), `crowd LIMITER TOKENS PER_US CALLERS` (answers when all of them wait or have their token),
+//! `prefetch LIMITER TOKENS PER_US BURST SHARE MS FILE` (writes them into a file, each before the next call).
 //! Latches: `count-down NAME` (answers with what is left), `wait-for NAME WAIT_MS` (with whether it is open, and when it ended).
 
 use std::fs::File;
@@ -36,6 +37,21 @@ pub async fn run(process: &Process, words: &[&str]) -> Result<Option<String>, Fa
                 times.extend(asker.await.expect("asking does not panic").map_err(failure)?);
             }
             times.join(" ")
+        }
+        ["crowd", name, tokens, per_us, callers] => {
+            let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));
+            let limiter = process.client.rate_limiter(name, rate).map_err(failure)?;
+            for _ in 0..number(callers) {
+                let limiter = limiter.clone();
+                tokio::spawn(async move { limiter.acquire(1, Wait::Forever).await });
+            }
+            let had = || process.client.stats().limiter;
+            while had().waiting + had().granted < number(callers) as u64 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            // Behind what they have asked for.
+            limiter.peek().await.map_err(failure)?;
+            String::new()
         }
         ["prefetch", name, tokens, per_us, burst, share, ms, file] => {
             let rate = Rate::new(number(tokens) as u64, Duration::from_micros(number(per_us) as u64));

@@ -8,6 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Whose tokens the requests of an address need. */
 final class ClientAddress {
+    /** Before an IPv4 address that was translated by NAT64 (RFC 6052): {@code 64:ff9b::}. */
+    private static final byte[] NAT64 = {0, 0x64, (byte) 0xff, (byte) 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
+
     private ClientAddress() {}
 
     /** The address; of IPv6 the first 64 bits, because a client usually has so many. Null without an address. */
@@ -22,7 +25,13 @@ final class ClientAddress {
         int zone = address.indexOf('%');
         try {
             InetAddress parsed = InetAddress.getByName(zone < 0 ? address : address.substring(0, zone));
-            return parsed instanceof Inet4Address ? parsed.getHostAddress() : network(parsed.getAddress());
+            if (parsed instanceof Inet4Address) {
+                return parsed.getHostAddress();
+            }
+            byte[] bytes = parsed.getAddress();
+            return Arrays.equals(bytes, 0, NAT64.length, NAT64, 0, NAT64.length)
+                    ? InetAddress.getByAddress(Arrays.copyOfRange(bytes, NAT64.length, bytes.length)).getHostAddress()
+                    : network(bytes);
         } catch (UnknownHostException wrong) {
             return address;
         }
