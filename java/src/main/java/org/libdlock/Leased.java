@@ -134,9 +134,9 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
 
     static CompletableFuture<LossReason> lossOf(Port port, long held) {
         if (REHEARSED.compareAndSet(false, true)) {
-            Future<?> unused = port.rehearse("expired", Leased::loss).thenAccept(reason -> {});
+            Future<?> unused = port.rehearseSignal("expired", Leased::loss).thenAccept(reason -> {});
         }
-        return port.start((to, id) -> Native.heldWaitLost(to, id, held), Leased::loss, late -> {});
+        return port.startSignal((to, id) -> Native.heldWaitLost(to, id, held), Leased::loss);
     }
 
     private static LossReason loss(Object reply) {

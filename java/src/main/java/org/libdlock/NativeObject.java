@@ -115,10 +115,21 @@ final class NativeObject {
         return client.port().start(by(operation), convert, late -> {});
     }
 
+    /** Starts an operation that goes on, and has its effect, whatever becomes of the future. */
+    <T extends @Nullable Object> CompletableFuture<T> startEnding(Operation operation, Function<Object, T> effect) {
+        return client.port().startEnding(Port.Lane.CALLBACKS, by(operation), effect);
+    }
+
     /** Starts a wait, which ends when nobody waits for the future any more; {@code unwanted} undoes what came too late. */
     <T extends @Nullable Object> CompletableFuture<T> startWaiting(
             Operation operation, Function<Object, T> convert, Consumer<T> unwanted) {
-        return client.port().startWaiting(by(operation), convert, unwanted);
+        return startWaiting(Port.Lane.CALLBACKS, operation, convert, unwanted);
+    }
+
+    /** As above; {@code lane} runs what depends on the future. */
+    <T extends @Nullable Object> CompletableFuture<T> startWaiting(
+            Port.Lane lane, Operation operation, Function<Object, T> convert, Consumer<T> unwanted) {
+        return client.port().startWaiting(lane, by(operation), convert, unwanted);
     }
 
     private boolean block(Waiting waiting, long cancel) {

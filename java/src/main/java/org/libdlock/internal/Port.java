@@ -1,8 +1,10 @@
 package org.libdlock.internal;
 
 import java.lang.ref.WeakReference;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -20,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Port implements Wire.Sink {
     private static final int BATCH = 256;
-    /** More than so many callbacks that block at once stop all others. */
+    /** With this number of callbacks of a lane blocked, the callbacks behind them wait. */
     private static final int CALLBACK_THREADS = 64;
     /** So many events wait for a log handler that blocks; more are counted and dropped. */
     private static final int LOG_MAX = 1024;
@@ -33,13 +35,16 @@ public final class Port implements Wire.Sink {
     private final long handle = Native.portOpen();
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Pending> pending = new ConcurrentHashMap<>();
-    private final Callbacks callbacks = new Callbacks("libdlock-callbacks", CALLBACK_THREADS);
+    private final Map<Lane, Callbacks> lanes = new EnumMap<>(Lane.class);
     private final Callbacks log = new Callbacks("libdlock-log", 1);
     private final AtomicLong dropped = new AtomicLong();
     private final List<WeakReference<Holders>> clients = new CopyOnWriteArrayList<>();
     private long lookedForDead = System.nanoTime();
 
     private Port() {
+        for (Lane lane : Lane.values()) {
+            lanes.put(lane, new Callbacks(lane.threads, lane.maxThreads));
+        }
         Callbacks.daemon("libdlock", this::drain);
     }
 
@@ -54,6 +59,24 @@ public final class Port implements Wire.Sink {
             instance = new Port();
         }
         return instance;
+    }
+
+    /** Which threads run what depends on a future. What blocks those of one lane does not keep the others' from their work. */
+    public enum Lane {
+        /** Callbacks of the user's. */
+        CALLBACKS("libdlock-callbacks", CALLBACK_THREADS),
+        /** Lost signals, and replies that nobody wants any more: neither may wait for a callback. */
+        SIGNALS("libdlock-signals", CALLBACK_THREADS),
+        /** The steps of queue consumers, one for each job that a consumer may have in hand. */
+        CONSUMERS("libdlock-consumers", Integer.MAX_VALUE);
+
+        private final String threads;
+        private final int maxThreads;
+
+        Lane(String threads, int maxThreads) {
+            this.threads = threads;
+            this.maxThreads = maxThreads;
+        }
     }
 
     /** Starts an operation. */
@@ -107,7 +130,33 @@ public final class Port implements Wire.Sink {
      */
     public <T extends @Nullable Object> CompletableFuture<T> start(
             Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
-        return start(call, new Promise<>(callbacks, convert, unwanted));
+        return start(call, promise(Lane.CALLBACKS, convert, unwanted));
+    }
+
+    /**
+     * As {@link #start}, for a signal, which must not wait for a callback.
+     *
+     * @param <T> what it brings
+     * @param call as for {@link #start}
+     * @param convert as for {@link #start}
+     * @return the future
+     */
+    public <T> CompletableFuture<T> startSignal(Submit call, Function<Object, T> convert) {
+        return start(call, promise(Lane.SIGNALS, convert, unwanted -> {}));
+    }
+
+    /**
+     * Has a reply go the way that one of {@link #startSignal} goes, so that the JVM has loaded what lies on it before it matters.
+     *
+     * @param <T> what {@code convert} makes of it
+     * @param reply as {@link Wire} reads it
+     * @param convert as for {@link #start}
+     * @return completes as the one of {@link #startSignal} does
+     */
+    public <T> CompletableFuture<T> rehearseSignal(Object reply, Function<Object, T> convert) {
+        Promise<T> promise = promise(Lane.SIGNALS, convert, unwanted -> {});
+        promise.done(reply);
+        return promise;
     }
 
     /**
@@ -115,14 +164,45 @@ public final class Port implements Wire.Sink {
      * gives it up, because nobody may ever ask for the value again.
      *
      * @param <T> what it brings
-     * @param call starts it
+     * @param call as for {@link #start}
      * @param convert as for {@link #start}
      * @param unwanted as for {@link #start}
      * @return the future
      */
     public <T extends @Nullable Object> CompletableFuture<T> startWaiting(
             Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
-        return start(call, new AwaitedPromise<>(callbacks, convert, unwanted));
+        return startWaiting(Lane.CALLBACKS, call, convert, unwanted);
+    }
+
+    /**
+     * As the one above.
+     *
+     * @param <T> what it brings
+     * @param lane runs what depends on the future
+     * @param call as for {@link #start}
+     * @param convert as for {@link #start}
+     * @param unwanted as for {@link #start}
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> startWaiting(
+            Lane lane, Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
+        return start(call, new AwaitedPromise<>(threads(lane), threads(Lane.SIGNALS), convert, unwanted));
+    }
+
+    /**
+     * Starts an operation that goes on, and has its effect, whatever becomes of the future.
+     *
+     * @param <T> what it brings
+     * @param lane runs what depends on the future
+     * @param call starts it
+     * @param effect makes the value of what {@link Wire} read, or throws; is called once
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> startEnding(
+            Lane lane, Submit call, Function<Object, T> effect) {
+        Ending<T> ending = new Ending<>(threads(lane), threads(Lane.SIGNALS), effect);
+        submit(call, ending);
+        return ending;
     }
 
     private <T extends @Nullable Object> Promise<T> start(Submit call, Promise<T> promise) {
@@ -130,18 +210,13 @@ public final class Port implements Wire.Sink {
         return promise;
     }
 
-    /**
-     * Has a reply go the way that one of {@link #start} goes, so that the JVM has loaded what lies on it before it matters.
-     *
-     * @param <T> what {@code convert} makes of it
-     * @param reply as {@link Wire} reads it
-     * @param convert as for {@link #start}
-     * @return completes as the one of {@link #start} does
-     */
-    public <T> CompletableFuture<T> rehearse(Object reply, Function<Object, T> convert) {
-        Promise<T> promise = new Promise<>(callbacks, convert, unwanted -> {});
-        promise.done(reply);
-        return promise;
+    private <T extends @Nullable Object> Promise<T> promise(
+            Lane lane, Function<Object, T> convert, Consumer<T> unwanted) {
+        return new Promise<>(threads(lane), threads(Lane.SIGNALS), convert, unwanted);
+    }
+
+    private Callbacks threads(Lane lane) {
+        return Objects.requireNonNull(lanes.get(lane));
     }
 
     private long submit(Submit call, Pending waiting) {
@@ -207,9 +282,11 @@ public final class Port implements Wire.Sink {
     }
 
     private long timeout() {
-        boolean busy = callbacks.watch();
-        boolean logging = log.watch();
-        if (busy || logging) {
+        boolean busy = log.watch();
+        for (Callbacks lane : lanes.values()) {
+            busy |= lane.watch();
+        }
+        if (busy) {
             return Callbacks.STALL_MS;
         }
         // Always, because who acquires on the direct path wakes nobody here.
