@@ -31,6 +31,11 @@ public class LibdlockProperties {
      */
     private Map<String, Limiter> limiters = new LinkedHashMap<>();
 
+    /**
+     * How long the client stays open for locks that are still held, when all other beans have ended. 0 closes it at once.
+     */
+    private Duration shutdownGrace = Duration.ofSeconds(5);
+
     private final Metrics metrics = new Metrics();
 
     /**
@@ -108,6 +113,24 @@ public class LibdlockProperties {
      */
     public void setLimiters(Map<String, Limiter> limiters) {
         this.limiters = limiters;
+    }
+
+    /**
+     * How long the client stays open for locks that are still held.
+     *
+     * @return 5 s by default
+     */
+    public Duration getShutdownGrace() {
+        return shutdownGrace;
+    }
+
+    /**
+     * How long the client stays open for locks that are still held.
+     *
+     * @param shutdownGrace 5 s by default; 0 closes it at once
+     */
+    public void setShutdownGrace(Duration shutdownGrace) {
+        this.shutdownGrace = shutdownGrace;
     }
 
     /**
