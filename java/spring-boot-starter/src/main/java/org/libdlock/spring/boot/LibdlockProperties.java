@@ -32,7 +32,7 @@ public class LibdlockProperties {
     private Map<String, Limiter> limiters = new LinkedHashMap<>();
 
     /**
-     * How long the client stays open for locks that are still held, when all other beans have ended. 0 closes it at once.
+     * Longest time for which the client stays open while locks are held, after all other beans have ended. 0 closes it at once.
      */
     private Duration shutdownGrace = Duration.ofSeconds(5);
 
@@ -116,7 +116,7 @@ public class LibdlockProperties {
     }
 
     /**
-     * How long the client stays open for locks that are still held.
+     * Longest time for which the client stays open while locks are held.
      *
      * @return 5 s by default
      */
@@ -125,7 +125,7 @@ public class LibdlockProperties {
     }
 
     /**
-     * How long the client stays open for locks that are still held.
+     * Longest time for which the client stays open while locks are held.
      *
      * @param shutdownGrace 5 s by default; 0 closes it at once
      */
