@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -25,7 +26,7 @@ final class NativeObject {
     NativeObject(Client client, long handle) {
         this.client = client;
         this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.free(handle));
+        Reclaimer.register(this, () -> Native.free(handle));
     }
 
     /** One call of {@link Native} that starts an operation. */

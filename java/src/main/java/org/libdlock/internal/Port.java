@@ -9,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -16,9 +17,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to and from the native library: operations are started by whoever wants them, and one daemon thread fetches what came of them,
- * a batch at a time. Threads that wait for one sleep here, in Java, where they can be interrupted and virtual ones give up their carrier.
+ * The way to and from the native library: any thread starts operations, and one daemon thread fetches what came of them, a batch at a
+ * time. Threads that wait for one sleep here, in Java, where they can be interrupted and virtual ones give up their carrier.
  * No native thread ever enters the JVM, so the JVM can exit at any time.
+ *
+ * <p>The thread is there while a client is open or an operation under way. It ends with the last of them, so that the class loader of an
+ * application that was undeployed can be collected; the next operation starts another.
  */
 public final class Port implements Wire.Sink {
     private static final int BATCH = 256;
@@ -32,20 +36,23 @@ public final class Port implements Wire.Sink {
 
     private static @Nullable Port instance;
 
-    private final long handle = Native.portOpen();
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Pending> pending = new ConcurrentHashMap<>();
     private final Map<Lane, Callbacks> lanes = new EnumMap<>(Lane.class);
     private final Callbacks log = new Callbacks("libdlock-log", 1);
     private final AtomicLong dropped = new AtomicLong();
     private final List<WeakReference<Holders>> clients = new CopyOnWriteArrayList<>();
-    private long lookedForDead = System.nanoTime();
+    private final AtomicLong open = new AtomicLong();
+
+    /** Whether a thread drains the port, whose handle is good then. Written under this object's monitor, after the handle. */
+    private volatile boolean isDrained;
+
+    private volatile long handle;
 
     private Port() {
         for (Lane lane : Lane.values()) {
             lanes.put(lane, new Callbacks(lane.threads, lane.maxThreads));
         }
-        Callbacks.daemon("libdlock", this::drain);
     }
 
     /**
@@ -224,12 +231,34 @@ public final class Port implements Wire.Sink {
         pending.put(id, waiting);
         boolean submitted = false;
         try {
+            beDrained();
             long op = call.submit(handle, id);
             submitted = true;
             return op;
         } finally {
             if (!submitted) {
                 pending.remove(id);
+            }
+        }
+    }
+
+    /**
+     * As {@link #call}, for the operation that opens a client: its events come to the port from then on, which is there until
+     * {@link #callLast}.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     */
+    public Object callFirst(Submit call) {
+        open.incrementAndGet();
+        boolean opened = false;
+        try {
+            Object reply = call(call);
+            opened = !(reply instanceof Failure);
+            return reply;
+        } finally {
+            if (!opened) {
+                open.decrementAndGet();
             }
         }
     }
@@ -244,16 +273,86 @@ public final class Port implements Wire.Sink {
         clients.add(new WeakReference<>(holders));
     }
 
-    private void drain() {
+    /**
+     * As {@link #call}, for the operation that closes a client: with the last one the thread ends.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     */
+    public Object callLast(Submit call) {
+        Closing closing = new Closing();
+        boolean submitted = false;
+        try {
+            submit(call, closing);
+            submitted = true;
+        } finally {
+            if (!submitted) {
+                closing.over();
+            }
+        }
+        return closing.await();
+    }
+
+    /** The client counts until its end has come: the thread that brings it looks then whether it was the last one. */
+    private final class Closing extends Parked {
+        private final AtomicBoolean isOver = new AtomicBoolean();
+
+        @Override
+        public void done(Object reply) {
+            over();
+            super.done(reply);
+        }
+
+        private void over() {
+            if (isOver.compareAndSet(false, true)) {
+                open.decrementAndGet();
+            }
+        }
+    }
+
+    private void beDrained() {
+        if (!isDrained) {
+            startDraining();
+        }
+    }
+
+    private synchronized void startDraining() {
+        if (!isDrained) {
+            long opened = Native.portOpen();
+            boolean started = false;
+            try {
+                Callbacks.daemon("libdlock", () -> drain(opened));
+                started = true;
+            } finally {
+                if (!started) {
+                    Native.free(opened);
+                }
+            }
+            handle = opened;
+            isDrained = true;
+        }
+    }
+
+    private void drain(long port) {
         Wire.Reader batch = new Wire.Reader(new byte[0]);
+        long lookedForDead = System.nanoTime();
         while (true) {
             try {
                 // A batch is read to its end, however long a JVM without memory takes: somebody waits for each of it.
                 while (batch.hasMore()) {
                     batch.next(this);
                 }
-                lookForDead();
-                batch = new Wire.Reader(Native.portDrain(handle, BATCH, timeout()));
+                Reclaimer.look();
+                long now = System.nanoTime();
+                if (now - lookedForDead >= TimeUnit.MILLISECONDS.toNanos(LOOK_FOR_DEAD_MS)) {
+                    lookedForDead = now;
+                    lookForDead();
+                }
+                boolean mayEnd = !isNeeded();
+                batch = new Wire.Reader(Native.portDrain(port, BATCH, mayEnd ? 0 : timeout()));
+                if (mayEnd && !batch.hasMore() && ended(port)) {
+                    return;
+                }
             } catch (Throwable error) {
                 // Nothing of the user's runs here, so this is a JVM in need. What could not cross is kept on the other
                 // side.
@@ -261,6 +360,24 @@ public final class Port implements Wire.Sink {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
         }
+    }
+
+    private boolean isNeeded() {
+        return open.get() > 0 || !pending.isEmpty() || watch();
+    }
+
+    /** An operation that begins from here on starts another thread; one that has begun since {@link #isNeeded} keeps this one. */
+    private synchronized boolean ended(long port) {
+        isDrained = false;
+        if (isNeeded()) {
+            isDrained = true;
+            return false;
+        }
+        Native.free(port);
+        lanes.values().forEach(Callbacks::rest);
+        log.rest();
+        Reclaimer.rest();
+        return true;
     }
 
     @Override
@@ -282,23 +399,20 @@ public final class Port implements Wire.Sink {
     }
 
     private long timeout() {
+        // Always bounded, because an acquire on the direct path wakes nobody here.
+        return watch() ? Callbacks.STALL_MS : LOOK_FOR_DEAD_MS;
+    }
+
+    /** Whether callbacks wait for a thread. */
+    private boolean watch() {
         boolean busy = log.watch();
         for (Callbacks lane : lanes.values()) {
             busy |= lane.watch();
         }
-        if (busy) {
-            return Callbacks.STALL_MS;
-        }
-        // Always, because who acquires on the direct path wakes nobody here.
-        return LOOK_FOR_DEAD_MS;
+        return busy;
     }
 
     private void lookForDead() {
-        long now = System.nanoTime();
-        if (now - lookedForDead < TimeUnit.MILLISECONDS.toNanos(LOOK_FOR_DEAD_MS)) {
-            return;
-        }
-        lookedForDead = now;
         for (WeakReference<Holders> client : clients) {
             Holders holders = client.get();
             if (holders != null) {
