@@ -78,10 +78,12 @@ async def use():
     async with aio.connect(url) as client, client.lock(name, wait=5):
         pass
 
+client = libdlock.connect(url)
 run(use())
 in_child(lambda: run(use()))
 run(use())
 assert is_logging(), "a child ended its parent's thread"
+client.close()
 print("done")
 """
 

@@ -124,6 +124,20 @@ def test_an_object_without_a_text_of_its_own_is_no_key(limiter: libdlock.RateLim
         limiter.limit(key="{text:{width}}")(lambda text: 1)
 
 
+def test_a_collection_without_one_text_is_no_key(limiter: libdlock.RateLimiter) -> None:
+    run = limiter.limit(key="{what}", wait=0)(lambda what: 1)
+    for what in ([object()], ("a", [object()]), {"a": object()}, {object()}):
+        with pytest.raises(TypeError, match=r"the key names 'what', a builtins\.object, which has no text"):
+            run(what)
+    for unordered in ({"a", "b"}, [frozenset("ab")]):
+        with pytest.raises(TypeError, match="whose order, and with it its text, is another in each process"):
+            run(unordered)
+    itself: list[object] = [1]
+    itself.append(itself)
+    for key in ("a", ["a", 1], {"a": (1, None)}, {"a"}, itself):
+        assert run(key) == 1
+
+
 def test_the_key_is_a_function_of_the_arguments(limiter: libdlock.RateLimiter) -> None:
     def key(user: str | None, *rest: object, **more: object) -> str | None:
         return user

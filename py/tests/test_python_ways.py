@@ -198,3 +198,95 @@ def test_connect_in_an_atexit_handler(server: RedisServer, early: bool) -> None:
         )
         assert (done.returncode, done.stdout) == (0, "held\n"), (interpreter, done.stderr)
         assert "Traceback" not in done.stderr, (interpreter, done.stderr)
+
+
+SUB_INTERPRETER = '''
+import sys
+code = """
+import libdlock
+for _ in range(2):
+    with libdlock.connect("memory://") as client, client.lock("a"):
+        pass
+"""
+if sys.version_info >= (3, 13):
+    import _interpreters as interpreters
+    inner = interpreters.create("legacy")
+    assert interpreters.exec(inner, code) is None
+else:
+    import _xxsubinterpreters as interpreters
+    inner = interpreters.create(isolated=False)
+    interpreters.run_string(inner, code)
+interpreters.destroy(inner)
+print("ended")
+'''
+
+
+def test_a_sub_interpreter_ends_after_its_last_client() -> None:
+    """Up to Python 3.11 it cannot end before its threads, and the process aborts later."""
+    import os
+    import sys
+
+    package = str(Path(libdlock.__file__).parents[1])
+    for interpreter in {sys.executable, *pythons()}:
+        done = subprocess.run(
+            [interpreter, "-c", SUB_INTERPRETER],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env={**os.environ, "PYTHONPATH": package},
+        )
+        assert (done.returncode, done.stdout) == (0, "ended\n"), (interpreter, done.stderr)
+
+
+THREADS = """
+import asyncio, gc, sys, threading, warnings, libdlock, libdlock.aio
+
+def seen(what):
+    names = [thread.name for thread in threading.enumerate() if thread.name == "libdlock-log"]
+    print(what, len(names))
+
+url = sys.argv[1]
+first, second = libdlock.connect(url), libdlock.connect(url)
+first.close()
+first.close()
+seen("one open")
+second.close()
+seen("none open")
+
+try:
+    libdlock.connect("redis://127.0.0.1:1", connect_timeout=1)
+except libdlock.ConnectionFailed:
+    seen("refused")
+
+async def tasks():
+    async with libdlock.aio.connect(url):
+        seen("of tasks")
+
+asyncio.run(tasks())
+seen("closed")
+
+warnings.simplefilter("ignore")
+libdlock.connect(url)
+gc.collect()
+for thread in threading.enumerate():
+    if thread.name == "libdlock-log":
+        thread.join(10)
+seen("collected")
+"""
+
+
+def test_the_thread_of_the_log_ends_with_the_last_client(server: RedisServer) -> None:
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", THREADS, server.url], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "one open 1",
+        "none open 0",
+        "refused 0",
+        "of tasks 1",
+        "closed 0",
+        "collected 0",
+    ]

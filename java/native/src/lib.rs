@@ -15,6 +15,7 @@ mod counting_semaphore;
 mod held;
 mod id_generator;
 mod latch;
+mod library;
 mod limiter;
 mod lock;
 mod lock_all;

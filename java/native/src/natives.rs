@@ -79,6 +79,7 @@ macro_rules! methods {
 fn methods() -> Box<[NativeMethod<'static>]> {
     Box::new(methods! {
         // <api:natives> written by `python3 api/write.py` from api/natives.json
+        "libraryKeep" "([B)J" library::library_keep,
         "portOpen" "()J" port::port_open,
         "portDrain" "(JIJ)[B" port::port_drain,
         "cancel" "(J)Z" port::cancel,

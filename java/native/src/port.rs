@@ -27,16 +27,19 @@ pub fn port_drain<'local>(
     timeout_ms: jlong,
 ) -> JByteArray<'local> {
     with_env(env, "portDrain", |state, env| {
-        // Completions are somebody's locks: a JVM without memory for an array gets them with its next call.
-        static KEPT: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_empty() {
-            let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
-            *kept = wire::completions(&state.drain_wait(port as u64, max as usize, timeout)?);
-        }
-        let crossed = array(env, &kept)?;
-        kept.clear();
-        Ok(crossed)
+        // Completions are somebody's locks: a JVM without memory for an array gets them with its next call. Each class loader
+        // has a port.
+        static KEPT: Mutex<Vec<(jlong, Vec<u8>)>> = Mutex::new(Vec::new());
+        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let again = kept().extract_if(.., |(of, _)| *of == port).next();
+        let completions = match again {
+            Some((_, completions)) => completions,
+            None => {
+                let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
+                wire::completions(&state.drain_wait(port as u64, max as usize, timeout)?)
+            }
+        };
+        array(env, &completions).inspect_err(|_| kept().push((port, completions)))
     })
 }
 

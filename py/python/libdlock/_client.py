@@ -54,8 +54,9 @@ def connect(url: str, **options: Unpack[Options]) -> Client:
     With `connect_wait` it keeps trying for that long while the server is not up yet.
     """
     texts = texts_of(options)
-    opening = (utf8(url, "url", op="connect"), texts, _log.port())
-    return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, *opening))
+    address = utf8(url, "url", op="connect")
+    with _log.opening() as port:
+        return Client(_greenlets.ask(_native.client_open, _native.submit_client_open, address, texts, port))
 
 
 class Client(
@@ -137,7 +138,7 @@ class Client(
                 else:
                     caller.port.finish(_native.submit_client_close, self._number, bool(release))
             finally:  # it is closed also when a release failed, or Ctrl-C cut the wait for it short
-                self._closed = True
+                self._over()
 
     def __enter__(self: _Self) -> _Self:
         return self

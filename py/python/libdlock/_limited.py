@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import string
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 from ._decision import Decision
 from ._errors import DlockError
@@ -102,14 +102,27 @@ class _KeyText(string.Formatter):
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         value, first = super().get_field(field_name, args, kwargs)
-        kind = type(value)
-        if all(getattr(kind, way) is getattr(object, way) for way in ("__repr__", "__str__", "__format__")):
-            found = f"{kind.__module__}.{kind.__qualname__}"
-            raise TypeError(
-                f"the key names {field_name!r}, a {found}, which has no text of its own: name something that identifies "
-                "it, such as its id"
-            )
+        if why := _without_text(value, set()):
+            raise TypeError(f"the key names {field_name!r}, {why}")
         return value, first
+
+
+def _without_text(value: object, seen: set[int]) -> str | None:
+    """Why the text of an object may differ from that of an equal one, if it does."""
+    if id(value) in seen:
+        return None
+    seen.add(id(value))
+    kind = type(value)
+    found = f"a {kind.__module__}.{kind.__qualname__}"
+    if all(getattr(kind, way) is getattr(object, way) for way in ("__repr__", "__str__", "__format__")):
+        return f"{found}, which has no text of its own: name something that identifies it, such as its id"
+    if kind in (set, frozenset) and len(cast(Collection[object], value)) > 1:
+        return f"{found}, whose order, and with it its text, is another in each process: name a sorted list"
+    if kind is dict:
+        parts = [part for item in cast(dict[object, object], value).items() for part in item]
+    else:
+        parts = list(cast(Collection[object], value)) if kind in (list, tuple, set, frozenset) else []
+    return next((why for part in parts if (why := _without_text(part, seen))), None)
 
 
 _key_text = _KeyText()

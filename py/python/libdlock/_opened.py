@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
-from . import _native
+from . import _log, _native
 from ._stats import Stats
 
 _M = TypeVar("_M", bound=Callable[..., Any])
@@ -47,6 +47,13 @@ class OpenedClient:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    def _over(self, wait: bool = True) -> None:
+        """It is closed, or nobody can close it any more."""
+        if not self._closed:
+            self._closed = True
+            if self._process == os.getpid():
+                _log.closed(wait)
+
     def __del__(self) -> None:
         # Not built completely, closed, or the copy that a fork made: nothing of ours to end.
         if getattr(self, "_process", None) != os.getpid() or self._closed:
@@ -56,6 +63,7 @@ class OpenedClient:
             warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
         finally:  # a program may turn warnings into exceptions
             _native.client_close(self._number, False)
+            self._over(wait=False)
 
     def __repr__(self) -> str:
         return f"<{self._label}{' closed' if self._closed else ''}>"

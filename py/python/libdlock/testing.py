@@ -59,9 +59,11 @@ class ManualClock:
 
     def connect(self, url: str = "memory://", **options: Unpack[Options]) -> Client:
         """As `libdlock.connect`, of a client with this clock. `Unsupported` for any URL but `memory://`, with options."""
-        opening = (utf8(url, "url", op="connect"), texts_of(options), _log.port(), self._handle.handle)
-        handle = _greenlets.ask(_native.client_open_at, _native.submit_client_open_at, *opening)
-        return self._with(Client(handle))
+        address, texts = utf8(url, "url", op="connect"), texts_of(options)
+        with _log.opening() as port:
+            opening = (address, texts, port, self._handle.handle)
+            handle = _greenlets.ask(_native.client_open_at, _native.submit_client_open_at, *opening)
+            return self._with(Client(handle))
 
     def aio_connect(self, url: str = "memory://", **options: Unpack[Options]) -> Connecting:
         """As `libdlock.aio.connect`, of a client with this clock."""
@@ -150,10 +152,11 @@ class _ConnectingAt(Connecting):
         self._clock = clock
 
     async def _open(self) -> aio.Client:
-        opening = (self._url, self._options, _log.port(), self._clock._handle.handle)
-        return self._clock._with(
-            aio.Client(await running_port().call(_native.submit_client_open_at, *opening))
-        )
+        with _log.opening() as port:
+            opening = (self._url, self._options, port, self._clock._handle.handle)
+            return self._clock._with(
+                aio.Client(await running_port().call(_native.submit_client_open_at, *opening))
+            )
 
 
 def _ms(given: Seconds, what: str) -> int:

@@ -69,7 +69,8 @@ class Connecting:
 
     async def _open(self) -> Client:
         submit = _native.submit_client_open
-        return Client(await running_port().call(submit, self._url, self._options, _log.port()))
+        with _log.opening() as port:
+            return Client(await running_port().call(submit, self._url, self._options, port))
 
     def __await__(self) -> Generator[Any, None, Client]:
         return self._open().__await__()
@@ -161,7 +162,7 @@ class Client(
             try:
                 await running_port().finish(_native.submit_client_close, self._number, bool(release))
             finally:  # it is closed also when a release failed, or nobody waits for it any more
-                self._closed = True
+                self._over()
 
     async def __aenter__(self: _Self) -> _Self:
         return self

@@ -76,7 +76,7 @@ def _forget(*, setting: str, **_: object) -> None:
         left = _tasks._clients.pop(os.getpid(), None)
         if left is not None:
             _native.client_close(left._number, False)  # `close` would need the loop
-            left._closed = True
+            left._over()
 
 
 setting_changed.connect(_forget)

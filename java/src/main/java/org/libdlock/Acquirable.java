@@ -10,6 +10,7 @@ import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -29,7 +30,7 @@ abstract class Acquirable<H extends Held> {
         this.client = client;
         this.key = new Holders.Key(kind, name);
         this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.free(handle));
+        Reclaimer.register(this, () -> Native.free(handle));
     }
 
     /** One call of {@link Native} that starts an operation. */

@@ -1,6 +1,5 @@
 package org.libdlock;
 
-import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -8,10 +7,12 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Holders;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Wire;
 
 /**
@@ -21,8 +22,6 @@ import org.libdlock.internal.Wire;
  * The JVM exits by itself while clients are open and locks are held.
  */
 public class Client implements AutoCloseable {
-    static final Cleaner CLEANER = Cleaner.create();
-
     private final Port port;
     private final long handle;
     private final Holders holders;
@@ -32,31 +31,48 @@ public class Client implements AutoCloseable {
         this.port = port;
         this.handle = handle;
         this.holders = new Holders(handle);
-        this.ending = new Ending(handle, holders.views());
+        this.ending = new Ending(port, handle, holders.views());
+        Reclaimer.register(this, ending);
         port.watch(holders);
-        CLEANER.register(this, ending);
     }
 
     /** What is left to do when nobody has the client any more. Knows no more than that, so that it keeps nothing alive. */
     private static final class Ending implements Runnable {
+        private final Port port;
         private final long handle;
         private final Holders.Views views;
-        private volatile boolean closed;
+        private final AtomicBoolean closed = new AtomicBoolean();
 
-        Ending(long handle, Holders.Views views) {
+        Ending(Port port, long handle, Holders.Views views) {
+            this.port = port;
             this.handle = handle;
             this.views = views;
         }
 
+        boolean isClosed() {
+            return closed.get();
+        }
+
+        void close(boolean release) {
+            if (closed.compareAndSet(false, true)) {
+                Replies.check(port.callLast((to, id) -> Native.clientClose(to, id, handle, release)));
+            }
+        }
+
         @Override
         public void run() {
-            if (!closed) {
-                System.getLogger("org.libdlock")
-                        .log(System.Logger.Level.WARNING, "a client was not closed: its locks are no longer renewed");
-                Port.get().call((to, id) -> Native.clientClose(to, id, handle, false));
+            try {
+                if (!isClosed()) {
+                    System.getLogger("org.libdlock")
+                            .log(
+                                    System.Logger.Level.WARNING,
+                                    "a client was not closed: its locks are no longer renewed");
+                    close(false);
+                }
+            } finally {
+                views.free();
+                Native.free(handle);
             }
-            views.free();
-            Native.free(handle);
         }
     }
 
@@ -562,10 +578,7 @@ public class Client implements AutoCloseable {
      */
     public void close(boolean release) {
         try {
-            if (!ending.closed) {
-                ending.closed = true;
-                Replies.check(port.call((to, id) -> Native.clientClose(to, id, handle, release)));
-            }
+            ending.close(release);
         } finally {
             Reference.reachabilityFence(this);
         }
@@ -577,7 +590,7 @@ public class Client implements AutoCloseable {
      * @return true from the call on
      */
     public boolean isClosed() {
-        return ending.closed;
+        return ending.isClosed();
     }
 
     Port port() {

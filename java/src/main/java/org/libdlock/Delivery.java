@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Delivered;
 import org.libdlock.internal.Native;
@@ -221,7 +220,7 @@ public final class Delivery extends Leased {
      * @return completes when it is done; cancelling the future does not stop it
      */
     public CompletableFuture<@Nullable Void> ackAsync() {
-        return endAsync("ack", Native::deliveryAck);
+        return ackAsync(Port.Lane.CALLBACKS);
     }
 
     /**
@@ -241,7 +240,7 @@ public final class Delivery extends Leased {
      * @return completes when it is done; cancelling the future does not stop it
      */
     public CompletableFuture<@Nullable Void> nackAsync(@Nullable Duration delay, String reason) {
-        return endAsync("nack", nacking(delay, reason));
+        return nackAsync(Port.Lane.CALLBACKS, delay, reason);
     }
 
     /**
@@ -250,7 +249,7 @@ public final class Delivery extends Leased {
      * @return completes when it is done; cancelling the future does not stop it
      */
     public CompletableFuture<@Nullable Void> giveBackAsync() {
-        return endAsync("give back", Native::deliveryGiveBack);
+        return giveBackAsync(Port.Lane.CALLBACKS);
     }
 
     /**
@@ -263,6 +262,18 @@ public final class Delivery extends Leased {
         if (!isEnded()) {
             nack();
         }
+    }
+
+    CompletableFuture<@Nullable Void> ackAsync(Port.Lane lane) {
+        return endAsync(lane, "ack", Native::deliveryAck);
+    }
+
+    CompletableFuture<@Nullable Void> nackAsync(Port.Lane lane, @Nullable Duration delay, String reason) {
+        return endAsync(lane, "nack", nacking(delay, reason));
+    }
+
+    CompletableFuture<@Nullable Void> giveBackAsync(Port.Lane lane) {
+        return endAsync(lane, "give back", Native::deliveryGiveBack);
     }
 
     private static Ending nacking(@Nullable Duration delay, String reason) {
@@ -286,17 +297,21 @@ public final class Delivery extends Leased {
         }
     }
 
-    /** The future is not the operation's own: to cancel it leaves that alone. */
-    private CompletableFuture<@Nullable Void> endAsync(String op, Ending operation) {
-        CompletableFuture<Object> answer;
+    private CompletableFuture<@Nullable Void> endAsync(Port.Lane lane, String op, Ending operation) {
+        boolean begun = false;
         begin();
         try {
-            answer = port().start(by(op, operation), Function.identity(), late -> {});
+            CompletableFuture<@Nullable Void> answer = port().<@Nullable Void>startEnding(
+                            lane, by(op, operation), reply -> Replies.NOTHING.apply(told(reply)));
+            begun = true;
+            return answer;
         } catch (DlockException refused) {
-            goesOn();
             return CompletableFuture.failedFuture(refused);
+        } finally {
+            if (!begun) {
+                goesOn();
+            }
         }
-        return answer.thenApply(this::told).thenApply(Replies.NOTHING);
     }
 
     private Port.Submit by(String op, Ending operation) {

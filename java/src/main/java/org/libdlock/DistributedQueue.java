@@ -9,6 +9,7 @@ import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
+import org.libdlock.internal.Port;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -203,7 +204,12 @@ public final class DistributedQueue {
      * @return the job, to be ended; cancelling the future takes none, and so does a {@code get} that times out or is interrupted
      */
     public CompletableFuture<Delivery> takeAsync() {
-        return inner.startWaiting(taking(null), reply -> deliveries(reply).get(0), Delivery::forget);
+        return takeAsync(Port.Lane.CALLBACKS);
+    }
+
+    /** As {@link #takeAsync()}; {@code lane} runs what depends on the future. */
+    CompletableFuture<Delivery> takeAsync(Port.Lane lane) {
+        return inner.startWaiting(lane, taking(null), reply -> deliveries(reply).get(0), Delivery::forget);
     }
 
     /**
@@ -263,9 +269,19 @@ public final class DistributedQueue {
      */
     public CompletableFuture<List<Boolean>> ackManyAsync(Collection<Delivery> deliveries) {
         Acknowledgements acks = new Acknowledgements(deliveries);
-        return inner.start(acks.begin(), Replies.to(boolean[].class))
-                .whenComplete((answers, error) -> acks.told())
-                .thenApply(acks::answers);
+        boolean begun = false;
+        try {
+            CompletableFuture<List<Boolean>> answers = inner.startEnding(acks.begin(), reply -> {
+                acks.told();
+                return acks.answers(Replies.of(reply, boolean[].class));
+            });
+            begun = true;
+            return answers;
+        } finally {
+            if (!begun) {
+                acks.told();
+            }
+        }
     }
 
     private Object taken(@Nullable Duration wait) throws InterruptedException {

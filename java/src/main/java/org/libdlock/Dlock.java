@@ -54,7 +54,7 @@ public final class Dlock {
         texts.addAll(options.texts());
         byte[] packed = Wire.pack(texts);
         Port port = Port.get();
-        Object reply = port.call((to, id) -> Native.clientOpen(to, id, packed));
+        Object reply = port.callFirst((to, id) -> Native.clientOpen(to, id, packed));
         return new Client(port, Replies.of(reply, Long.class));
     }
 }

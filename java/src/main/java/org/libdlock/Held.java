@@ -2,7 +2,6 @@ package org.libdlock;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Native;
@@ -73,23 +72,29 @@ public abstract sealed class Held extends Leased permits FencedHandle, LockAllHa
      * @return completes when it is done; cancelling the future does not stop the release
      */
     public final CompletableFuture<@Nullable Void> releaseAsync() {
-        CompletableFuture<Object> released = null;
+        boolean begun = false;
         begin();
         try {
-            released = port().start(releasing(), Function.identity(), late -> {});
+            CompletableFuture<@Nullable Void> released =
+                    port().<@Nullable Void>startEnding(Port.Lane.CALLBACKS, releasing(), this::released);
+            begun = true;
+            return released;
         } catch (NotHeldException over) {
             return CompletableFuture.failedFuture(over);
         } finally {
-            if (released == null) {
+            if (!begun) {
                 settle();
             }
         }
-        return released.thenApply(this::left)
-                .whenComplete((reply, error) -> settle())
-                .thenApply(reply -> {
-                    Replies.check(reply);
-                    return null;
-                });
+    }
+
+    private @Nullable Void released(Object reply) {
+        try {
+            Replies.check(left(reply));
+            return null;
+        } finally {
+            settle();
+        }
     }
 
     /**

@@ -1,6 +1,5 @@
 package org.libdlock;
 
-import java.lang.ref.Cleaner;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +10,7 @@ import org.libdlock.internal.Failure;
 import org.libdlock.internal.Hold;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Wire;
 
 /**
@@ -27,7 +27,7 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
     private final String name;
     private final Port port;
     private final Hold hold;
-    private final Cleaner.Cleanable freeing;
+    private final Reclaimer.Action freeing;
 
     /** Guarded by this, and with it every use of the native handle, which is given back at the end. */
     private boolean ended;
@@ -45,7 +45,7 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
         this.name = name;
         this.port = port;
         this.hold = hold;
-        this.freeing = Client.CLEANER.register(this, freeing);
+        this.freeing = Reclaimer.register(this, freeing);
     }
 
     private record Freeing(long handle) implements Runnable {
@@ -134,9 +134,9 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
 
     static CompletableFuture<LossReason> lossOf(Port port, long held) {
         if (REHEARSED.compareAndSet(false, true)) {
-            Future<?> unused = port.rehearse("expired", Leased::loss).thenAccept(reason -> {});
+            Future<?> unused = port.rehearseSignal("expired", Leased::loss).thenAccept(reason -> {});
         }
-        return port.start((to, id) -> Native.heldWaitLost(to, id, held), Leased::loss, late -> {});
+        return port.startSignal((to, id) -> Native.heldWaitLost(to, id, held), Leased::loss);
     }
 
     private static LossReason loss(Object reply) {
@@ -193,7 +193,7 @@ public abstract sealed class Leased implements AutoCloseable permits Delivery, H
             byte[] loss = Native.heldLoss(hold.handle());
             lossAtEnd = loss == null ? null : LossReason.of(new String(loss, StandardCharsets.UTF_8));
             atEnd(hold.handle());
-            freeing.clean();
+            freeing.run();
         }
         return reply;
     }

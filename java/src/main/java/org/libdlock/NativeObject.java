@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -25,7 +26,7 @@ final class NativeObject {
     NativeObject(Client client, long handle) {
         this.client = client;
         this.handle = handle;
-        Client.CLEANER.register(this, () -> Native.free(handle));
+        Reclaimer.register(this, () -> Native.free(handle));
     }
 
     /** One call of {@link Native} that starts an operation. */
@@ -115,10 +116,21 @@ final class NativeObject {
         return client.port().start(by(operation), convert, late -> {});
     }
 
+    /** Starts an operation that goes on, and has its effect, whatever becomes of the future. */
+    <T extends @Nullable Object> CompletableFuture<T> startEnding(Operation operation, Function<Object, T> effect) {
+        return client.port().startEnding(Port.Lane.CALLBACKS, by(operation), effect);
+    }
+
     /** Starts a wait, which ends when nobody waits for the future any more; {@code unwanted} undoes what came too late. */
     <T extends @Nullable Object> CompletableFuture<T> startWaiting(
             Operation operation, Function<Object, T> convert, Consumer<T> unwanted) {
-        return client.port().startWaiting(by(operation), convert, unwanted);
+        return startWaiting(Port.Lane.CALLBACKS, operation, convert, unwanted);
+    }
+
+    /** As above; {@code lane} runs what depends on the future. */
+    <T extends @Nullable Object> CompletableFuture<T> startWaiting(
+            Port.Lane lane, Operation operation, Function<Object, T> convert, Consumer<T> unwanted) {
+        return client.port().startWaiting(lane, by(operation), convert, unwanted);
     }
 
     private boolean block(Waiting waiting, long cancel) {

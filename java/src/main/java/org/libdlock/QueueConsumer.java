@@ -11,6 +11,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Port;
 
 /**
  * Takes jobs of a queue and has a handler do them, made by {@link DistributedQueue#consume}.
@@ -167,10 +168,11 @@ public final class QueueConsumer implements AutoCloseable {
         }
         List<CompletableFuture<?>> puttingBack = new ArrayList<>();
         for (Delivery delivery : left) {
-            puttingBack.add(delivery.nackAsync(null, STOPPED).exceptionally(error -> {
-                tellUnended(delivery, error);
-                return null;
-            }));
+            puttingBack.add(
+                    delivery.nackAsync(Port.Lane.CONSUMERS, null, STOPPED).exceptionally(error -> {
+                        tellUnended(delivery, error);
+                        return null;
+                    }));
         }
         puttingBack.forEach(CompletableFuture::join);
     }
@@ -222,7 +224,7 @@ public final class QueueConsumer implements AutoCloseable {
 
         private CompletableFuture<Delivery> take() {
             try {
-                return queue.takeAsync();
+                return queue.takeAsync(Port.Lane.CONSUMERS);
             } catch (DlockException refused) {
                 return CompletableFuture.failedFuture(refused);
             }
@@ -268,7 +270,7 @@ public final class QueueConsumer implements AutoCloseable {
             } catch (Throwable refused) {
                 String message = "consume \"" + queue.name() + "\": the executor refused a job, which goes back";
                 fail(new RejectedExecutionException(message, refused));
-                end(delivery, delivery.giveBackAsync());
+                end(delivery, delivery.giveBackAsync(Port.Lane.CONSUMERS));
             }
         }
 
@@ -276,7 +278,7 @@ public final class QueueConsumer implements AutoCloseable {
             CompletableFuture<@Nullable Void> ending;
             try {
                 handler.handle(delivery);
-                ending = delivery.isEnded() ? done() : delivery.ackAsync();
+                ending = delivery.isEnded() ? done() : delivery.ackAsync(Port.Lane.CONSUMERS);
             } catch (Throwable error) {
                 tellFailed(delivery, error);
                 if (error instanceof InterruptedException) {
@@ -285,7 +287,8 @@ public final class QueueConsumer implements AutoCloseable {
                 Duration delay = options.backoff().delay(delivery.attempt());
                 ending = delivery.isEnded()
                         ? done()
-                        : delivery.nackAsync(delay, error.getClass().getName());
+                        : delivery.nackAsync(
+                                Port.Lane.CONSUMERS, delay, error.getClass().getName());
             }
             end(delivery, ending);
         }

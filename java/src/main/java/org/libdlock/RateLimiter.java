@@ -11,6 +11,7 @@ import org.libdlock.internal.Judged;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.NativeWait;
 import org.libdlock.internal.Port;
+import org.libdlock.internal.Reclaimer;
 import org.libdlock.internal.Threads;
 import org.libdlock.internal.Wire;
 
@@ -43,7 +44,7 @@ public class RateLimiter {
         this.prefetches = prefetches;
         whole = null;
         key = null;
-        Client.CLEANER.register(this, () -> Native.free(handle));
+        Reclaimer.register(this, () -> Native.free(handle));
     }
 
     private RateLimiter(RateLimiter of, String key) {

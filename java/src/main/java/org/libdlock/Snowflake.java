@@ -6,6 +6,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.internal.Library;
 import org.libdlock.internal.Native;
+import org.libdlock.internal.Reclaimer;
 
 /**
  * Makes ids of 63 bits that grow with time and that no two workers ever share, without asking anybody. May be shared between threads.
@@ -56,14 +57,14 @@ public final class Snowflake {
                 builder.datacenter, builder.worker, layout, Arguments.millis(builder.borrowAhead), startWait);
         handle = opened;
         client = null;
-        Client.CLEANER.register(this, () -> Native.free(opened));
+        Reclaimer.register(this, () -> Native.free(opened));
     }
 
     /** One under a worker number. */
     Snowflake(Client client, long opened) {
         this.client = client;
         handle = opened;
-        Client.CLEANER.register(this, () -> Native.free(opened));
+        Reclaimer.register(this, () -> Native.free(opened));
     }
 
     /**

@@ -1,6 +1,7 @@
 package org.libdlock.internal;
 
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -12,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * that arrived later would be renewed for nobody.
  */
 final class AwaitedPromise<T extends @Nullable Object> extends Promise<T> {
-    AwaitedPromise(Callbacks callbacks, Function<Object, T> convert, Consumer<T> unwanted) {
-        super(callbacks, convert, unwanted);
+    AwaitedPromise(Executor callbacks, Executor signals, Function<Object, T> convert, Consumer<T> unwanted) {
+        super(callbacks, signals, convert, unwanted);
     }
 
     @Override

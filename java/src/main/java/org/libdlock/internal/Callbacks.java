@@ -22,6 +22,7 @@ final class Callbacks implements Executor {
     private final Queue<Runnable> queue = new ArrayDeque<>();
     private int threads;
     private int idle;
+    private boolean isResting;
     private long lastTaken;
 
     Callbacks(String name, int maxThreads) {
@@ -31,6 +32,7 @@ final class Callbacks implements Executor {
 
     @Override
     public synchronized void execute(Runnable task) {
+        isResting = false;
         queue.add(task);
         if (idle > 0) {
             notify();
@@ -62,6 +64,12 @@ final class Callbacks implements Executor {
             startThread();
         }
         return threads < maxThreads;
+    }
+
+    /** Ends the threads that have nothing to do, and after the next task no thread waits for another one. */
+    synchronized void rest() {
+        isResting = true;
+        notifyAll();
     }
 
     private void startThread() {
@@ -107,7 +115,7 @@ final class Callbacks implements Executor {
         try {
             while (queue.isEmpty()) {
                 long left = TimeUnit.NANOSECONDS.toMillis(until - System.nanoTime());
-                if (left <= 0) {
+                if (isResting || left <= 0) {
                     threads--;
                     return null;
                 }

@@ -10,6 +10,8 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 import java.util.stream.Stream;
+import java.util.zip.CRC32;
+import java.util.zip.CheckedInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +21,9 @@ import org.jspecify.annotations.Nullable;
 public final class Library {
     /** The system property that names the folder for the file; the JVM's own temporary folder without it. */
     public static final String FOLDER = "org.libdlock.native.dir";
+
+    /** The folder in which Linux shows the open files of a process. */
+    private static final String DESCRIPTORS = "/proc/self/fd";
 
     private static boolean loaded;
     private static @Nullable String failure;
@@ -77,6 +82,67 @@ public final class Library {
                 : Library.class.getResourceAsStream(String.join("/", "", "org", "libdlock") + file);
     }
 
+    /** The length and the checksum of the file. */
+    private static String copied(InputStream library, Path copy) throws IOException {
+        CheckedInputStream checked = new CheckedInputStream(library, new CRC32());
+        long length = Files.copy(checked, copy, StandardCopyOption.REPLACE_EXISTING);
+        return length + "-" + Long.toHexString(checked.getChecksum().getValue());
+    }
+
+    /**
+     * Loads the copy, or what another class loader of this JVM has loaded of the same: the system maps a file once for a process, by
+     * whatever name, and never unmaps this one. Without that each application that is deployed anew would leave a library behind.
+     */
+    private static void load(Path copy, String content) throws IOException {
+        // The library binds itself to the classes of one package.
+        String property = Library.class.getName() + "." + content;
+        if (loadAnothers(System.getProperty(property, ""), copy)) {
+            return;
+        }
+        String real = copy.toRealPath().toString();
+        System.load(real);
+        if (!Files.isDirectory(Path.of(DESCRIPTORS))) {
+            return;
+        }
+        try {
+            long descriptor = Native.libraryKeep(real.getBytes(StandardCharsets.UTF_8));
+            System.setProperty(property, descriptor + " " + real);
+        } catch (RuntimeException notKept) {
+            // Others load a copy, as this one did.
+            Log.debug("the native library's file cannot be kept open", notKept);
+        }
+    }
+
+    /** False where there is none, or where there is no way to it, as on macOS. */
+    private static boolean loadAnothers(String kept, Path copy) throws IOException {
+        int space = kept.indexOf(' ');
+        Path descriptor = Path.of(DESCRIPTORS, space < 0 ? "" : kept.substring(0, space));
+        if (space < 0 || !isFile(descriptor, kept.substring(space + 1))) {
+            return false;
+        }
+        // By another name: the JVM loads each name for one class loader only.
+        Path link = copy.resolveSibling(copy.getFileName() + ".so");
+        try {
+            Files.createSymbolicLink(link, descriptor);
+            System.load(link.toAbsolutePath().toString());
+            return true;
+        } catch (IOException | UnsatisfiedLinkError | UnsupportedOperationException refused) {
+            Log.debug("the library of another class loader cannot be loaded once more", refused);
+            return false;
+        } finally {
+            Files.deleteIfExists(link);
+        }
+    }
+
+    /** Whether the descriptor is still that of the library, and not of a file that was opened later. */
+    private static boolean isFile(Path descriptor, String name) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().equals(name + " (deleted)");
+        } catch (IOException | UnsupportedOperationException | SecurityException none) {
+            return false;
+        }
+    }
+
     /** Null, or why not. */
     private static @Nullable String tryToLoad(String platform) {
         String suffix = platform.startsWith("macos") ? ".dylib" : ".so";
@@ -90,8 +156,7 @@ public final class Library {
             }
             Path copy = Files.createTempFile(Path.of(folder), "libdlock-", suffix);
             try {
-                Files.copy(library, copy, StandardCopyOption.REPLACE_EXISTING);
-                System.load(copy.toAbsolutePath().toString());
+                load(copy, copied(library, copy));
             } finally {
                 // The system keeps what is loaded; nothing is left behind, not even by a JVM that is killed.
                 Files.deleteIfExists(copy);

@@ -14,6 +14,9 @@ public final class Native {
     private Native() {}
 
     // <api:natives> written by `python3 api/write.py` from api/natives.json
+    /** Opens the library's own file, for good; its descriptor. */
+    static native long libraryKeep(byte[] path);
+
     static native long portOpen();
 
     static native byte[] portDrain(long port, int max, long timeoutMs);

@@ -4,7 +4,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** A thread, platform or virtual, that sleeps in Java until its operation is done. */
-final class Parked implements Pending {
+class Parked implements Pending {
     private final Thread thread = Thread.currentThread();
     private volatile @Nullable Object reply;
 

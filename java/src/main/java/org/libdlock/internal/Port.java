@@ -1,12 +1,15 @@
 package org.libdlock.internal;
 
 import java.lang.ref.WeakReference;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
@@ -14,13 +17,16 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The way to and from the native library: operations are started by whoever wants them, and one daemon thread fetches what came of them,
- * a batch at a time. Threads that wait for one sleep here, in Java, where they can be interrupted and virtual ones give up their carrier.
+ * The way to and from the native library: any thread starts operations, and one daemon thread fetches what came of them, a batch at a
+ * time. Threads that wait for one sleep here, in Java, where they can be interrupted and virtual ones give up their carrier.
  * No native thread ever enters the JVM, so the JVM can exit at any time.
+ *
+ * <p>The thread is there while a client is open or an operation under way. It ends with the last of them, so that the class loader of an
+ * application that was undeployed can be collected; the next operation starts another.
  */
 public final class Port implements Wire.Sink {
     private static final int BATCH = 256;
-    /** More than so many callbacks that block at once stop all others. */
+    /** With this number of callbacks of a lane blocked, the callbacks behind them wait. */
     private static final int CALLBACK_THREADS = 64;
     /** So many events wait for a log handler that blocks; more are counted and dropped. */
     private static final int LOG_MAX = 1024;
@@ -30,17 +36,23 @@ public final class Port implements Wire.Sink {
 
     private static @Nullable Port instance;
 
-    private final long handle = Native.portOpen();
     private final AtomicLong ids = new AtomicLong();
     private final Map<Long, Pending> pending = new ConcurrentHashMap<>();
-    private final Callbacks callbacks = new Callbacks("libdlock-callbacks", CALLBACK_THREADS);
+    private final Map<Lane, Callbacks> lanes = new EnumMap<>(Lane.class);
     private final Callbacks log = new Callbacks("libdlock-log", 1);
     private final AtomicLong dropped = new AtomicLong();
     private final List<WeakReference<Holders>> clients = new CopyOnWriteArrayList<>();
-    private long lookedForDead = System.nanoTime();
+    private final AtomicLong open = new AtomicLong();
+
+    /** Whether a thread drains the port, whose handle is good then. Written under this object's monitor, after the handle. */
+    private volatile boolean isDrained;
+
+    private volatile long handle;
 
     private Port() {
-        Callbacks.daemon("libdlock", this::drain);
+        for (Lane lane : Lane.values()) {
+            lanes.put(lane, new Callbacks(lane.threads, lane.maxThreads));
+        }
     }
 
     /**
@@ -54,6 +66,24 @@ public final class Port implements Wire.Sink {
             instance = new Port();
         }
         return instance;
+    }
+
+    /** Which threads run what depends on a future. What blocks those of one lane does not keep the others' from their work. */
+    public enum Lane {
+        /** Callbacks of the user's. */
+        CALLBACKS("libdlock-callbacks", CALLBACK_THREADS),
+        /** Lost signals, and replies that nobody wants any more: neither may wait for a callback. */
+        SIGNALS("libdlock-signals", CALLBACK_THREADS),
+        /** The steps of queue consumers, one for each job that a consumer may have in hand. */
+        CONSUMERS("libdlock-consumers", Integer.MAX_VALUE);
+
+        private final String threads;
+        private final int maxThreads;
+
+        Lane(String threads, int maxThreads) {
+            this.threads = threads;
+            this.maxThreads = maxThreads;
+        }
     }
 
     /** Starts an operation. */
@@ -107,7 +137,33 @@ public final class Port implements Wire.Sink {
      */
     public <T extends @Nullable Object> CompletableFuture<T> start(
             Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
-        return start(call, new Promise<>(callbacks, convert, unwanted));
+        return start(call, promise(Lane.CALLBACKS, convert, unwanted));
+    }
+
+    /**
+     * As {@link #start}, for a signal, which must not wait for a callback.
+     *
+     * @param <T> what it brings
+     * @param call as for {@link #start}
+     * @param convert as for {@link #start}
+     * @return the future
+     */
+    public <T> CompletableFuture<T> startSignal(Submit call, Function<Object, T> convert) {
+        return start(call, promise(Lane.SIGNALS, convert, unwanted -> {}));
+    }
+
+    /**
+     * Has a reply go the way that one of {@link #startSignal} goes, so that the JVM has loaded what lies on it before it matters.
+     *
+     * @param <T> what {@code convert} makes of it
+     * @param reply as {@link Wire} reads it
+     * @param convert as for {@link #start}
+     * @return completes as the one of {@link #startSignal} does
+     */
+    public <T> CompletableFuture<T> rehearseSignal(Object reply, Function<Object, T> convert) {
+        Promise<T> promise = promise(Lane.SIGNALS, convert, unwanted -> {});
+        promise.done(reply);
+        return promise;
     }
 
     /**
@@ -115,14 +171,45 @@ public final class Port implements Wire.Sink {
      * gives it up, because nobody may ever ask for the value again.
      *
      * @param <T> what it brings
-     * @param call starts it
+     * @param call as for {@link #start}
      * @param convert as for {@link #start}
      * @param unwanted as for {@link #start}
      * @return the future
      */
     public <T extends @Nullable Object> CompletableFuture<T> startWaiting(
             Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
-        return start(call, new AwaitedPromise<>(callbacks, convert, unwanted));
+        return startWaiting(Lane.CALLBACKS, call, convert, unwanted);
+    }
+
+    /**
+     * As the one above.
+     *
+     * @param <T> what it brings
+     * @param lane runs what depends on the future
+     * @param call as for {@link #start}
+     * @param convert as for {@link #start}
+     * @param unwanted as for {@link #start}
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> startWaiting(
+            Lane lane, Submit call, Function<Object, T> convert, Consumer<T> unwanted) {
+        return start(call, new AwaitedPromise<>(threads(lane), threads(Lane.SIGNALS), convert, unwanted));
+    }
+
+    /**
+     * Starts an operation that goes on, and has its effect, whatever becomes of the future.
+     *
+     * @param <T> what it brings
+     * @param lane runs what depends on the future
+     * @param call starts it
+     * @param effect makes the value of what {@link Wire} read, or throws; is called once
+     * @return the future
+     */
+    public <T extends @Nullable Object> CompletableFuture<T> startEnding(
+            Lane lane, Submit call, Function<Object, T> effect) {
+        Ending<T> ending = new Ending<>(threads(lane), threads(Lane.SIGNALS), effect);
+        submit(call, ending);
+        return ending;
     }
 
     private <T extends @Nullable Object> Promise<T> start(Submit call, Promise<T> promise) {
@@ -130,18 +217,13 @@ public final class Port implements Wire.Sink {
         return promise;
     }
 
-    /**
-     * Has a reply go the way that one of {@link #start} goes, so that the JVM has loaded what lies on it before it matters.
-     *
-     * @param <T> what {@code convert} makes of it
-     * @param reply as {@link Wire} reads it
-     * @param convert as for {@link #start}
-     * @return completes as the one of {@link #start} does
-     */
-    public <T> CompletableFuture<T> rehearse(Object reply, Function<Object, T> convert) {
-        Promise<T> promise = new Promise<>(callbacks, convert, unwanted -> {});
-        promise.done(reply);
-        return promise;
+    private <T extends @Nullable Object> Promise<T> promise(
+            Lane lane, Function<Object, T> convert, Consumer<T> unwanted) {
+        return new Promise<>(threads(lane), threads(Lane.SIGNALS), convert, unwanted);
+    }
+
+    private Callbacks threads(Lane lane) {
+        return Objects.requireNonNull(lanes.get(lane));
     }
 
     private long submit(Submit call, Pending waiting) {
@@ -149,12 +231,34 @@ public final class Port implements Wire.Sink {
         pending.put(id, waiting);
         boolean submitted = false;
         try {
+            beDrained();
             long op = call.submit(handle, id);
             submitted = true;
             return op;
         } finally {
             if (!submitted) {
                 pending.remove(id);
+            }
+        }
+    }
+
+    /**
+     * As {@link #call}, for the operation that opens a client: its events come to the port from then on, which is there until
+     * {@link #callLast}.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     */
+    public Object callFirst(Submit call) {
+        open.incrementAndGet();
+        boolean opened = false;
+        try {
+            Object reply = call(call);
+            opened = !(reply instanceof Failure);
+            return reply;
+        } finally {
+            if (!opened) {
+                open.decrementAndGet();
             }
         }
     }
@@ -169,16 +273,86 @@ public final class Port implements Wire.Sink {
         clients.add(new WeakReference<>(holders));
     }
 
-    private void drain() {
+    /**
+     * As {@link #call}, for the operation that closes a client: with the last one the thread ends.
+     *
+     * @param call starts it
+     * @return what {@link Wire} read
+     */
+    public Object callLast(Submit call) {
+        Closing closing = new Closing();
+        boolean submitted = false;
+        try {
+            submit(call, closing);
+            submitted = true;
+        } finally {
+            if (!submitted) {
+                closing.over();
+            }
+        }
+        return closing.await();
+    }
+
+    /** The client counts until its end has come: the thread that brings it looks then whether it was the last one. */
+    private final class Closing extends Parked {
+        private final AtomicBoolean isOver = new AtomicBoolean();
+
+        @Override
+        public void done(Object reply) {
+            over();
+            super.done(reply);
+        }
+
+        private void over() {
+            if (isOver.compareAndSet(false, true)) {
+                open.decrementAndGet();
+            }
+        }
+    }
+
+    private void beDrained() {
+        if (!isDrained) {
+            startDraining();
+        }
+    }
+
+    private synchronized void startDraining() {
+        if (!isDrained) {
+            long opened = Native.portOpen();
+            boolean started = false;
+            try {
+                Callbacks.daemon("libdlock", () -> drain(opened));
+                started = true;
+            } finally {
+                if (!started) {
+                    Native.free(opened);
+                }
+            }
+            handle = opened;
+            isDrained = true;
+        }
+    }
+
+    private void drain(long port) {
         Wire.Reader batch = new Wire.Reader(new byte[0]);
+        long lookedForDead = System.nanoTime();
         while (true) {
             try {
                 // A batch is read to its end, however long a JVM without memory takes: somebody waits for each of it.
                 while (batch.hasMore()) {
                     batch.next(this);
                 }
-                lookForDead();
-                batch = new Wire.Reader(Native.portDrain(handle, BATCH, timeout()));
+                Reclaimer.look();
+                long now = System.nanoTime();
+                if (now - lookedForDead >= TimeUnit.MILLISECONDS.toNanos(LOOK_FOR_DEAD_MS)) {
+                    lookedForDead = now;
+                    lookForDead();
+                }
+                boolean mayEnd = !isNeeded();
+                batch = new Wire.Reader(Native.portDrain(port, BATCH, mayEnd ? 0 : timeout()));
+                if (mayEnd && !batch.hasMore() && ended(port)) {
+                    return;
+                }
             } catch (Throwable error) {
                 // Nothing of the user's runs here, so this is a JVM in need. What could not cross is kept on the other
                 // side.
@@ -186,6 +360,24 @@ public final class Port implements Wire.Sink {
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
             }
         }
+    }
+
+    private boolean isNeeded() {
+        return open.get() > 0 || !pending.isEmpty() || watch();
+    }
+
+    /** An operation that begins from here on starts another thread; one that has begun since {@link #isNeeded} keeps this one. */
+    private synchronized boolean ended(long port) {
+        isDrained = false;
+        if (isNeeded()) {
+            isDrained = true;
+            return false;
+        }
+        Native.free(port);
+        lanes.values().forEach(Callbacks::rest);
+        log.rest();
+        Reclaimer.rest();
+        return true;
     }
 
     @Override
@@ -207,21 +399,20 @@ public final class Port implements Wire.Sink {
     }
 
     private long timeout() {
-        boolean busy = callbacks.watch();
-        boolean logging = log.watch();
-        if (busy || logging) {
-            return Callbacks.STALL_MS;
+        // Always bounded, because an acquire on the direct path wakes nobody here.
+        return watch() ? Callbacks.STALL_MS : LOOK_FOR_DEAD_MS;
+    }
+
+    /** Whether callbacks wait for a thread. */
+    private boolean watch() {
+        boolean busy = log.watch();
+        for (Callbacks lane : lanes.values()) {
+            busy |= lane.watch();
         }
-        // Always, because who acquires on the direct path wakes nobody here.
-        return LOOK_FOR_DEAD_MS;
+        return busy;
     }
 
     private void lookForDead() {
-        long now = System.nanoTime();
-        if (now - lookedForDead < TimeUnit.MILLISECONDS.toNanos(LOOK_FOR_DEAD_MS)) {
-            return;
-        }
-        lookedForDead = now;
         for (WeakReference<Holders> client : clients) {
             Holders holders = client.get();
             if (holders != null) {

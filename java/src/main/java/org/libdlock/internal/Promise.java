@@ -1,6 +1,6 @@
 package org.libdlock.internal;
 
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -8,18 +8,15 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of an operation. Whoever completes it otherwise ({@link #cancel}, {@link #orTimeout(long, TimeUnit)}, {@link #complete})
- * cancels the operation.
+ * The future of an operation that ends with it: to complete it otherwise ({@link #cancel}, {@link #orTimeout(long, TimeUnit)},
+ * {@link #complete}) cancels the operation.
  */
-class Promise<T extends @Nullable Object> extends CompletableFuture<T> implements Pending, Runnable {
+class Promise<T extends @Nullable Object> extends Completion<T> {
     private static final Failure CANCELLED = new Failure(-12, "cancel", null, "cancel: the future was cancelled");
 
-    private final Callbacks callbacks;
     private final Function<Object, T> convert;
     private final Consumer<T> unwanted;
     private final AtomicBoolean decided = new AtomicBoolean();
-    private final AtomicBoolean delivered = new AtomicBoolean();
-    private volatile @Nullable Object reply;
     private volatile long op;
 
     /**
@@ -27,8 +24,8 @@ class Promise<T extends @Nullable Object> extends CompletableFuture<T> implement
      *
      * @param unwanted undoes what came too late
      */
-    Promise(Callbacks callbacks, Function<Object, T> convert, Consumer<T> unwanted) {
-        this.callbacks = callbacks;
+    Promise(Executor callbacks, Executor signals, Function<Object, T> convert, Consumer<T> unwanted) {
+        super(callbacks, signals);
         this.convert = convert;
         this.unwanted = unwanted;
     }
@@ -37,20 +34,8 @@ class Promise<T extends @Nullable Object> extends CompletableFuture<T> implement
         this.op = op;
     }
 
-    /** On another thread, because what depends on this future is the user's and may block. Told twice, it delivers once. */
     @Override
-    public void done(Object reply) {
-        this.reply = reply;
-        callbacks.execute(this);
-    }
-
-    /** Delivers the reply. */
-    @Override
-    public void run() {
-        Object reply = this.reply;
-        if (reply == null || !delivered.compareAndSet(false, true)) {
-            return;
-        }
+    final void deliver(Object reply) {
         T value;
         try {
             value = convert.apply(reply);
@@ -98,10 +83,5 @@ class Promise<T extends @Nullable Object> extends CompletableFuture<T> implement
         }
         Native.cancel(op);
         return true;
-    }
-
-    @Override
-    public <U> CompletableFuture<U> newIncompleteFuture() {
-        return new CompletableFuture<>();
     }
 }

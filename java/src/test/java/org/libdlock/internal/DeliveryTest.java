@@ -23,6 +23,7 @@ class DeliveryTest {
         List<Object> unwanted = new ArrayList<>();
         Promise<Object> promise = new Promise<>(
                 callbacks,
+                callbacks,
                 reply -> {
                     converted.incrementAndGet();
                     return reply;

@@ -30,6 +30,8 @@ public final class Logged implements AutoCloseable {
         LOGGER.setUseParentHandlers(false);
     }
 
+    private final boolean wasLoud = LOGGER.getUseParentHandlers();
+
     public Logged() {
         quiet();
         LOGGER.addHandler(handler);
@@ -45,8 +47,10 @@ public final class Logged implements AutoCloseable {
         Eventually.holds("a warning with " + part, () -> warned(part));
     }
 
+    /** Other tests of this JVM may look at what is printed. */
     @Override
     public void close() {
         LOGGER.removeHandler(handler);
+        LOGGER.setUseParentHandlers(wasLoud);
     }
 }

@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -18,7 +19,9 @@ public final class Proxy implements AutoCloseable {
     private final ServerSocket listener;
     private final Set<Socket> sockets = ConcurrentHashMap.newKeySet();
     private final AtomicInteger resets = new AtomicInteger();
+    private final AtomicInteger repliesUntilDelay = new AtomicInteger();
     private volatile boolean hole;
+    private volatile long delayMillis;
 
     public Proxy(RedisServer server) {
         target = server.port();
@@ -42,6 +45,12 @@ public final class Proxy implements AutoCloseable {
     /** The next replies are dropped and their connections reset: the requests have been carried out. */
     public void resetAtNextReplies(int count) {
         resets.set(count);
+    }
+
+    /** One reply arrives late: the first one when {@code after} others have passed. */
+    public void delayReply(int after, Duration by) {
+        delayMillis = by.toMillis();
+        repliesUntilDelay.set(after + 1);
     }
 
     public int resetsLeft() {
@@ -93,9 +102,12 @@ public final class Proxy implements AutoCloseable {
                     to.setSoLinger(true, 0);
                     return;
                 }
+                if (replies && repliesUntilDelay.getAndUpdate(left -> Math.max(0, left - 1)) == 1) {
+                    Thread.sleep(delayMillis);
+                }
                 out.write(buffer, 0, read);
             }
-        } catch (IOException hungUp) {
+        } catch (IOException | InterruptedException hungUp) {
             // So does the other side, as the sockets are closed.
         } finally {
             sockets.remove(from);

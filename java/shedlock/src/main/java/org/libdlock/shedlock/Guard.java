@@ -5,10 +5,11 @@ import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.libdlock.Client;
-import org.libdlock.DistributedLock;
+import org.libdlock.ConnectionException;
 import org.libdlock.HoldEndedException;
 import org.libdlock.LockHandle;
 import org.libdlock.LockOptions;
+import org.libdlock.UnavailableException;
 
 /**
  * The lock for {@code lockAtLeastFor}: who holds the task's lock may run the task only if this one is free too, and takes it for that
@@ -18,25 +19,69 @@ import org.libdlock.LockOptions;
  * lock, and the task's lock is released only after that.
  */
 record Guard(Client client, String name) {
-    /** What was taken; without a text nothing was, because no time is to pass. */
-    record Hold(Duration lasts, @Nullable String detached) {
-        static final Hold NONE = new Hold(Duration.ZERO, null);
+    /**
+     * A guard that was taken; without a text none was, because no time is to pass.
+     *
+     * @param until of {@link System#nanoTime}: when it is over for certain
+     */
+    record Hold(long until, @Nullable String detached) {
+        static final Hold NONE = new Hold(0, null);
+
+        boolean isOver() {
+            return System.nanoTime() - until >= 0;
+        }
     }
 
     /** Empty when the last run was too recent. */
     Optional<Hold> take(Duration least) {
         if (least.isZero() || least.isNegative()) {
-            return client.lock(name).isLocked() ? Optional.empty() : Optional.of(Hold.NONE);
+            return free();
         }
-        DistributedLock lock =
-                client.lock(name, LockOptions.defaults().lease(LibdlockLockProvider.atLeastTheShortest(least)));
-        LockHandle handle = lock.tryAcquire();
-        if (handle == null) {
-            return Optional.empty();
-        }
+        Duration lease = LibdlockLockProvider.atLeastTheShortest(least);
+        long sent = System.nanoTime();
+        LockHandle handle;
         try {
-            return Optional.of(new Hold(least, handle.detach()));
+            handle = client.lock(name, LockOptions.defaults().lease(lease)).tryAcquire();
+        } catch (ConnectionException late) {
+            if (!isAboutOver(sent, lease)) {
+                throw late;
+            }
+            return freeAfter(lease.minusNanos(System.nanoTime() - sent), late);
+        }
+        return handle == null ? Optional.empty() : Optional.of(detached(handle, sent, lease));
+    }
+
+    private Optional<Hold> free() {
+        return client.lock(name).isLocked() ? Optional.empty() : Optional.of(Hold.NONE);
+    }
+
+    /** Whether an error comes of an answer that took about as long as the lease. */
+    private static boolean isAboutOver(long sent, Duration lease) {
+        return 2 * (System.nanoTime() - sent) >= lease.toNanos();
+    }
+
+    /** The server granted the guard too late. Once its time is over, nobody has to be kept away any more. */
+    private Optional<Hold> freeAfter(Duration left, ConnectionException late) {
+        try {
+            Thread.sleep(Math.max(0, left.toMillis() + 1));
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw late;
+        }
+        return free();
+    }
+
+    /** A guard whose time was over before it was detached has kept others away for as long as it was to: nobody releases it. */
+    private static Hold detached(LockHandle handle, long sent, Duration lease) {
+        try {
+            String text = handle.detach();
+            return new Hold(System.nanoTime() + lease.toNanos(), text);
+        } catch (HoldEndedException over) {
+            return Hold.NONE;
         } catch (RuntimeException failed) {
+            if (failed instanceof UnavailableException && isAboutOver(sent, lease)) {
+                return Hold.NONE;
+            }
             try {
                 handle.close();
             } catch (RuntimeException also) {
@@ -53,18 +98,24 @@ record Guard(Client client, String name) {
     }
 
     private void release(Hold earlier) {
-        if (earlier.detached() == null) {
+        String detached = earlier.detached();
+        if (detached == null || earlier.isOver()) {
             return;
         }
         try {
-            client.lock(name).attachAsync(earlier.detached()).join().release();
+            client.lock(name).attachAsync(detached).join().release();
         } catch (CompletionException failed) {
-            if (!(failed.getCause() instanceof HoldEndedException)) {
-                throw failed.getCause() instanceof RuntimeException cause ? cause : failed;
-            }
-        } catch (HoldEndedException over) {
-            // Its time was over: what was to be.
-            return;
+            RuntimeException cause = failed.getCause() instanceof RuntimeException known ? known : failed;
+            throwUnlessOver(earlier, cause);
+        } catch (RuntimeException failed) {
+            throwUnlessOver(earlier, failed);
+        }
+    }
+
+    /** A hold whose time is over, or was when the server answered, needs no release. */
+    private static void throwUnlessOver(Hold earlier, RuntimeException failed) {
+        if (!(failed instanceof HoldEndedException) && !earlier.isOver()) {
+            throw failed;
         }
     }
 }

@@ -14,19 +14,10 @@ import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
-import org.springframework.util.ClassUtils;
 
 /** A SpEL expression of an annotation, checked when the application starts as far as that is possible. */
 public final class Expression {
     private static final SpelExpressionParser PARSER = new SpelExpressionParser();
-
-    /** Whether objects of a class have another text than that of {@link Object#toString}. */
-    private static final ClassValue<Boolean> HAS_TEXT = new ClassValue<>() {
-        @Override
-        protected Boolean computeValue(Class<?> type) {
-            return ClassUtils.getMethod(type, "toString").getDeclaringClass() != Object.class;
-        }
-    };
 
     private final String where;
     private final SpelExpression parsed;
@@ -103,16 +94,15 @@ public final class Expression {
      *
      * @param context of the call
      * @return {@code null} for null
-     * @throws IllegalArgumentException for an object whose text is its address: two that are equal would have different ones
+     * @throws IllegalArgumentException for an object whose text an equal one need not have, such as its address
      */
     public @Nullable String text(EvaluationContext context) {
         Object value = evaluate(context);
-        if (value != null && !HAS_TEXT.get(value.getClass())) {
-            throw new IllegalArgumentException(this + " yields an object of the type "
-                    + value.getClass().getTypeName()
-                    + ", which has no text of its own; use something of it that identifies it, such as its id");
+        try {
+            return value == null ? null : KeyText.of(value);
+        } catch (IllegalArgumentException wrong) {
+            throw new IllegalArgumentException(this + " yields " + wrong.getMessage(), wrong);
         }
-        return value == null ? null : value.toString();
     }
 
     /**

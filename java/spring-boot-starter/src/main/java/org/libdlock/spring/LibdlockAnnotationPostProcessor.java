@@ -12,6 +12,7 @@ import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
 
 /**
@@ -77,8 +78,24 @@ public class LibdlockAnnotationPostProcessor extends AbstractBeanFactoryAwareAdv
     /** A proxy that is a bean under another name too is left as it is: it would count and lock twice. */
     @Override
     public Object postProcessAfterInitialization(Object bean, String beanName) {
-        boolean isDone = advisor != null && bean instanceof Advised advised && advised.indexOf(advisor) >= 0;
-        return isDone ? bean : super.postProcessAfterInitialization(bean, beanName);
+        Object processed = isAdvised(bean) ? bean : super.postProcessAfterInitialization(bean, beanName);
+        if (isAdvised(processed)) {
+            dependOnClients(beanName);
+        }
+        return processed;
+    }
+
+    private boolean isAdvised(Object bean) {
+        return advisor != null && bean instanceof Advised advised && advised.indexOf(advisor) >= 0;
+    }
+
+    /** A bean that locks is destroyed before the client that it locks with, although none was injected into it. */
+    private void dependOnClients(String beanName) {
+        if (beans instanceof ConfigurableListableBeanFactory factory) {
+            for (String client : factory.getBeanNamesForType(Client.class, true, false)) {
+                factory.registerDependentBean(client, beanName);
+            }
+        }
     }
 
     /** Also says what is wrong with an annotation, when the bean is made and not when it is called first. */

@@ -17,9 +17,10 @@ public final class Contexts {
                 .withPropertyValues("libdlock.url=" + RedisServer.shared().url());
     }
 
-    /** With nothing set. */
+    /** With nothing set, but that what a test still holds does not delay its end. */
     public static ApplicationContextRunner withoutUrl() {
         return new ApplicationContextRunner()
+                .withPropertyValues("libdlock.shutdown-grace=0")
                 .withConfiguration(AutoConfigurations.of(
                         LibdlockAutoConfiguration.class,
                         LibdlockActuatorHealthAutoConfiguration.class,

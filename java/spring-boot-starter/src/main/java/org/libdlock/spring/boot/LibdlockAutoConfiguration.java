@@ -24,10 +24,17 @@ public class LibdlockAutoConfiguration {
     /** Makes the configuration. */
     public LibdlockAutoConfiguration() {}
 
-    @Bean(destroyMethod = "close")
+    @Bean
+    @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+    static ClientsEnd libdlockClientsEnd(ObjectProvider<LibdlockProperties> properties) {
+        return new ClientsEnd(properties);
+    }
+
+    /** Not closed with the beans that were made about when it was, but after all. */
+    @Bean(destroyMethod = "")
     @ConditionalOnMissingBean
-    Client libdlockClient(LibdlockProperties properties) {
-        return Clients.connect(properties);
+    Client libdlockClient(LibdlockProperties properties, ClientsEnd end) {
+        return end.closesLast(Clients.connect(properties));
     }
 
     @Bean

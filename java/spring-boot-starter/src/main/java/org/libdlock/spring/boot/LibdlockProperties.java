@@ -31,6 +31,11 @@ public class LibdlockProperties {
      */
     private Map<String, Limiter> limiters = new LinkedHashMap<>();
 
+    /**
+     * Longest time for which the client stays open while locks are held, after all other beans have ended. 0 closes it at once.
+     */
+    private Duration shutdownGrace = Duration.ofSeconds(5);
+
     private final Metrics metrics = new Metrics();
 
     /**
@@ -108,6 +113,24 @@ public class LibdlockProperties {
      */
     public void setLimiters(Map<String, Limiter> limiters) {
         this.limiters = limiters;
+    }
+
+    /**
+     * Longest time for which the client stays open while locks are held.
+     *
+     * @return 5 s by default
+     */
+    public Duration getShutdownGrace() {
+        return shutdownGrace;
+    }
+
+    /**
+     * Longest time for which the client stays open while locks are held.
+     *
+     * @param shutdownGrace 5 s by default; 0 closes it at once
+     */
+    public void setShutdownGrace(Duration shutdownGrace) {
+        this.shutdownGrace = shutdownGrace;
     }
 
     /**
