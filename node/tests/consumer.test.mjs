@@ -333,6 +333,38 @@ describe("a consumer in a process of its own", () => {
     await program.end();
   });
 
+  it("a stop does not wait for a server that is away", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url, { operationTimeoutMs: 10_000, responseTimeoutMs: 500 });
+    const queue = client.queue(freshName());
+    await queue.putMany(["a", "b"]);
+    const { open: goOn, opened } = gate();
+    let begun = 0;
+    const handler = async () => {
+      begun += 1;
+      await opened;
+    };
+    const consumer = queue.consume(handler, { concurrency: 2, onError: () => undefined });
+    await until(() => begun === 2);
+    proxy.holdReplies();
+    const took = stopwatch();
+    assert.equal(await consumer.stop({ graceMs: 100 }), false);
+    // The operation goes on, and has twice as long.
+    assert.ok(took() < 5_000, String(took()));
+    goOn();
+    proxy.passReplies();
+    await client.close();
+    await proxy.close();
+  });
+
+  it("any number of them hear a signal, without a warning", async () => {
+    const program = new Program("many-consumers.mjs", [shared.server.url, freshName(), "15"]);
+    assert.equal(await program.line(), "running");
+    program.child.kill("SIGTERM");
+    assert.equal(await program.line(), "stopped: 15, warnings: 0, listeners left: 0");
+    await program.end();
+  });
+
   it("goes on when the server can be reached again", async () => {
     const proxy = await Proxy.start(shared.server.port);
     const client = await connect(proxy.url, { operationTimeoutMs: 1_000, responseTimeoutMs: 500 });

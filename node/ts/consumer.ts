@@ -21,6 +21,7 @@ import type { Failure } from "./native.js";
 import { native } from "./port.js";
 import type { Queue } from "./queue.js";
 import { TAKEN } from "./queue-jobs.js";
+import { hearSignals } from "./signals.js";
 import { warn } from "./warning.js";
 import { refuseUnbound } from "./unbound.js";
 
@@ -67,6 +68,8 @@ const MOST = 10_000;
 /** How long a consumer waits before it asks again a server that it could not ask: at first, and at most. */
 const RETRY = [100, 5_000] as const;
 const STOPPED = "its consumer stopped";
+/** How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation. */
+const PUT_BACK_MS = 1_000;
 
 /**
  * Takes jobs of a queue and has a handler do them; made, and started, by `Queue.consume`. A server that cannot be reached does not end it:
@@ -123,7 +126,7 @@ export class Consumer implements AsyncDisposable {
   /**
    * Takes no more jobs and waits for those in hand, `graceMs` at most, the consumer's own by default. What is not done by then is put
    * back, for another worker, and that delivery counts; its `signal` fires, and what its handler still does goes on. Resolves with
-   * whether all were done in time.
+   * whether all were done in time. It waits up to 1 s for the server to have put them back, which goes on after that.
    */
   stop(options?: { graceMs?: number | undefined }): Promise<boolean>;
   async stop(options?: { graceMs?: number | undefined }, ...surplus: unknown[]): Promise<boolean> {
@@ -131,15 +134,10 @@ export class Consumer implements AsyncDisposable {
     const given = readOptions(options, STOP, "stop(options)", { op: OP, object: this.queue.name });
     const graceMs = this.#grace(given.graceMs ?? this.#graceMs);
     this.requestStop();
-    const enough = new AbortController();
-    const done = this.#loops.then(() => true);
-    // A timer of Node takes 2^31 - 1 ms at most.
-    const late = pause(Math.min(graceMs, 2 ** 31 - 1), false, { signal: enough.signal }).catch(() => false);
-    const inTime = await Promise.race([done, late]);
-    enough.abort();
+    const inTime = await comesWithin(this.#loops, graceMs);
     if (!inTime) {
       this.#takingAway ??= Promise.all(Array.from(this.#inHand, (delivery) => this.#takeAway(delivery)));
-      await this.#takingAway;
+      await comesWithin(this.#takingAway, PUT_BACK_MS);
     }
     this.#isOver(inTime);
     return inTime;
@@ -169,17 +167,16 @@ export class Consumer implements AsyncDisposable {
     refuseSurplus(surplus, "run(options) has one argument");
     const about = { op: OP, object: this.queue.name };
     const { signals } = readOptions(options, RUN, "run(options)", about);
-    const stop = (): void => {
+    const unheard = hearSignals(signals, () => {
       this.requestStop();
-    };
-    for (const signal of signals) process.on(signal, stop);
+    });
     try {
       const stopped = once(this.#stopping.signal, "abort");
       if (!this.#stops()) await stopped;
       await this.stop();
       return await this.wait();
     } finally {
-      for (const signal of signals) process.off(signal, stop);
+      unheard();
     }
   }
 
@@ -287,6 +284,16 @@ export class Consumer implements AsyncDisposable {
 }
 
 refuseUnbound(Consumer, "consumer", "consumer");
+
+/** Whether `done` comes within so many ms. */
+async function comesWithin(done: Promise<unknown>, ms: number): Promise<boolean> {
+  const enough = new AbortController();
+  // A timer of Node takes 2^31 - 1 ms at most.
+  const late = pause(Math.min(ms, 2 ** 31 - 1), false, { signal: enough.signal }).catch(() => false);
+  const inTime = await Promise.race([done.then(() => true), late]);
+  enough.abort();
+  return inTime;
+}
 
 /** Why a job failed: what kind of error it was, whose text may be anything. */
 function reasonOf(error: unknown): string {

@@ -14,6 +14,8 @@ from ._unheld import UnheldObject
 _OP = "consume"
 #: How long a consumer waits before it asks again a server that it could not ask.
 RETRIES = (0.1, 5.0)
+#: How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation.
+PUT_BACK = 1.0
 _MOST = 10_000
 
 
@@ -55,11 +57,11 @@ class ConsumerView:
             exc_info=error,
         )
 
-    def _tell_unended(self, delivery: DeliveryView, error: DlockError) -> None:
+    def _tell_unended(self, delivery: DeliveryView, error: Exception) -> None:
         """Of a job that could not be acknowledged or put back."""
         lost = "was lost" if isinstance(error, NotHeld) else "could not be ended"
         text = "delivery of job %r of queue %r %s, and the job may come again: %s"
-        logger.warning(text, delivery.id, self._of._name, lost, str(error))
+        logger.warning(text, delivery.id, self._of._name, lost, str(error) or f"no answer in {PUT_BACK:g} s")
 
     def _tell_away(self, error: DlockError, pause: float) -> None:
         text = "no job could be taken from queue %r; the next attempt follows in %.1f s: %s"

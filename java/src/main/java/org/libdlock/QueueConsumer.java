@@ -34,6 +34,9 @@ public final class QueueConsumer implements AutoCloseable {
     /** How long it waits before it asks again a server that it could not ask. */
     private static final Backoff RETRIES = new Backoff(Duration.ofMillis(100), Duration.ofSeconds(5));
 
+    /** How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation. */
+    private static final Duration PUT_BACK = Duration.ofSeconds(1);
+
     private final DistributedQueue queue;
     private final Executor executor;
     private final JobHandler handler;
@@ -89,7 +92,8 @@ public final class QueueConsumer implements AutoCloseable {
 
     /**
      * Takes no more jobs and waits for those in hand. What is not done in time is put back, for another worker, and that delivery counts; its
-     * handler goes on, and sees {@link Delivery#isValid} false. An interrupt ends the wait as the end of the grace does, and is kept for
+     * handler goes on, and sees {@link Delivery#isValid} false. This waits up to 1 s for the server to have put them back, which goes on
+     * after that. An interrupt ends the wait as the end of the grace does, and is kept for
      * later. A handler calls {@link #requestStop} instead: this would wait for itself.
      *
      * @param grace zero does not wait
@@ -172,7 +176,9 @@ public final class QueueConsumer implements AutoCloseable {
                 return null;
             }));
         }
-        puttingBack.forEach(CompletableFuture::join);
+        CompletableFuture.allOf(puttingBack.toArray(CompletableFuture[]::new))
+                .completeOnTimeout(null, PUT_BACK.toMillis(), TimeUnit.MILLISECONDS)
+                .join();
     }
 
     private void fail(RuntimeException error) {

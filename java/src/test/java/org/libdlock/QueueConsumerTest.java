@@ -290,6 +290,28 @@ class QueueConsumerTest extends WithServer {
     }
 
     @Test
+    void aStopDoesNotWaitForAServerThatIsAway() throws Exception {
+        Proxy proxy = closing(new Proxy(server));
+        Options options = Options.defaults().operationTimeout(Duration.ofSeconds(10));
+        DistributedQueue queue = closing(Dlock.connect(proxy.url(), options)).queue(name);
+        queue.putMany(List.of(NewJob.of("a"), NewJob.of("b")));
+        CountDownLatch begun = new CountDownLatch(2);
+        CountDownLatch go = new CountDownLatch(1);
+        JobHandler handler = job -> {
+            begun.countDown();
+            await(go);
+        };
+        QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.concurrency(2));
+        await(begun);
+        proxy.blackHole();
+        long start = System.nanoTime();
+        assertThat(consumer.stop(Duration.ofMillis(100))).isFalse();
+        // The operation goes on, and has twice as long.
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+        go.countDown();
+    }
+
+    @Test
     void wrongOptionsAreRefused() {
         for (int jobs : new int[] {0, -1, 10_001}) {
             assertThatThrownBy(() -> OPTIONS.concurrency(jobs))
