@@ -44,6 +44,14 @@
 
 namespace dlock {
 
+/// The part of an exception that is kept as the reason which the dead list shows.
+enum class failure_reason {
+    /// Its type.
+    type,
+    /// For a std::exception what() says, too, which may have what not everybody should read.
+    text,
+};
+
 /// How a consumer works.
 struct consumer_options {
     /// How many threads do jobs, 1 to 10,000.
@@ -53,6 +61,7 @@ struct consumer_options {
     std::chrono::milliseconds longest_backoff = std::chrono::minutes(5);
     /// How long stop() and the destructor wait for jobs in hand before they are put back.
     std::chrono::milliseconds grace = std::chrono::seconds(10);
+    failure_reason reason = failure_reason::type;
     /// Is told what a handler threw, and that a delivery could not be ended, each with the delivery; without one, that
     /// the server could not be asked for jobs, which is tried again. Called on the consumer's threads, several at once;
     /// what it throws is ignored.
@@ -61,7 +70,7 @@ struct consumer_options {
 
 namespace detail {
 
-/// The type of what was thrown, never its text: that is the reason of a dead job, which others read.
+/// The type of what was thrown, never its text: others read the reason of a dead job.
 [[nodiscard]] inline std::string thrown_type() {
 #ifdef DLOCK_NAMES_EXCEPTIONS
     if (const std::type_info* type = abi::__cxa_current_exception_type()) {
@@ -74,12 +83,25 @@ namespace detail {
     return "its handler threw";
 }
 
+/// The same, and what it says.
+[[nodiscard]] inline std::string thrown_text() {
+    const auto type = thrown_type();
+    try {
+        throw;
+    } catch (const std::exception& cause) {
+        const std::string text = cause.what();
+        return text.empty() ? type : type + ": " + text;
+    } catch (...) {
+        return type;
+    }
+}
+
 } // namespace detail
 
 /// Takes the jobs of a queue on threads of its own and calls a handler with each, from its construction on.
 ///
 /// A handler that returns has done its job, which is acknowledged. One that throws has it put back with a back-off, and
-/// the type of what it threw is the reason should the job be dead. A handler may end the delivery itself. A take that
+/// consumer_options::reason of it is kept should the job be dead. A handler may end the delivery itself. A take that
 /// fails for a reason that passes is tried again, with pauses of up to 5 s; another reason, such as
 /// dlock::no_permission, ends the consumer, and wait() throws it. The queue and what the handler uses must outlive it.
 class consumer {
@@ -197,7 +219,8 @@ private:
             handler_(job);
         } catch (...) {
             tell(&job);
-            const auto reason = detail::thrown_type();
+            const auto reason =
+                options_.reason == failure_reason::text ? detail::thrown_text() : detail::thrown_type();
             confirm(job, [&] {
                 job.nack(dlock::backoff(job.attempt(), options_.backoff, options_.longest_backoff), reason);
             });

@@ -112,6 +112,27 @@ onBothBackends((context) => {
     assert.equal(told.length, 2);
   });
 
+  it("the text of an error is the reason where that is asked for", async () => {
+    const queue = open({ maxAttempts: 1 });
+    const thrown = [
+      new RangeError("no route\nto \u001b[31mhost"),
+      "no paper",
+      new Error(""),
+      Object.assign(new Error(), { message: 5 }),
+      new TypeError("ä".repeat(2_000)),
+    ];
+    const handler = () => Promise.reject(thrown.shift());
+    const consumer = queue.consume(handler, { reason: "text", onError: () => undefined });
+    await queue.putMany(["a", "b", "c", "d", "e"]);
+    await until(async () => (await queue.counts()).dead === 5);
+    await consumer.stop();
+    const [first, second, third, fourth, long] = (await queue.dead.list()).map(({ reason }) => reason);
+    assert.equal(first, "RangeError: no route\\nto \\u{1b}[31mhost");
+    assert.deepEqual([second, third, fourth], ["string: no paper", "Error", "Error"]);
+    assert.match(long, /^TypeError: ä+$/);
+    assert.equal(Buffer.byteLength(long), 1_023);
+  });
+
   it("failures are warnings where nobody is told, without the text", async () => {
     const queue = open({ maxAttempts: 1 });
     const warnings = [];
@@ -263,6 +284,7 @@ onBothBackends((context) => {
       { backoff: { baseMs: -1 } },
       { backoff: { baseMs: 2, longestMs: 1 } },
       { backoff: { baseMs: 300_001 } },
+      { reason: "message" },
     ]) {
       throws(() => queue.consume(() => undefined, options), "INVALID_ARGUMENT");
     }

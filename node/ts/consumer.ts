@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 
 import {
+  type About,
   type ReadersOf,
   callback,
   duration,
@@ -47,6 +48,11 @@ export interface ConsumeOptions {
   /** How long `stop` waits for jobs in hand, in whole milliseconds; 10000 by default. What is not done then is put back. */
   graceMs?: number | undefined;
   /**
+   * What is kept as the reason of a job whose handler threw, which the dead list shows: the error's `name`, `"type"`, by default; with
+   * `"text"` its `message`, too, which may have what not everybody should read.
+   */
+  reason?: "type" | "text" | undefined;
+  /**
    * Told what a handler threw, with the delivery that it threw for; of a delivery whose end was not confirmed, with it; and of a server
    * that could not be asked for jobs, without one. By default these are warnings of the process (`DLOCK_JOB_FAILED`, `DLOCK_CONSUMER`).
    */
@@ -58,6 +64,7 @@ const CONSUME = {
   concurrency: optional(integer),
   backoff: group(BACKOFF),
   graceMs: duration,
+  reason: optional(reasonKind),
   onError: callback<ConsumeOptions["onError"]>,
 } satisfies ReadersOf<ConsumeOptions>;
 const STOP = { graceMs: duration };
@@ -83,6 +90,7 @@ export class Consumer implements AsyncDisposable {
   readonly #handler: Handler;
   readonly #backoff: readonly [baseMs: number, longestMs: number];
   readonly #graceMs: number;
+  readonly #reasonOf: (error: unknown) => string;
   readonly #onError: ConsumeOptions["onError"];
   readonly #stopping = new AbortController();
   readonly #inHand = new Set<Delivery>();
@@ -108,6 +116,7 @@ export class Consumer implements AsyncDisposable {
     this.#handler = handler;
     this.#backoff = [baseMs, longestMs];
     this.#graceMs = this.#grace(given.graceMs ?? 10_000);
+    this.#reasonOf = given.reason === "text" ? textOf : reasonOf;
     this.#onError = given.onError;
     this.#loops = Promise.all(Array.from({ length: concurrency }, () => this.#work()));
     this.#over = new Promise((resolve) => {
@@ -243,10 +252,11 @@ export class Consumer implements AsyncDisposable {
     } catch (error) {
       const { id, attempt, queue } = delivery;
       const which = `job ${JSON.stringify(id)} of queue ${JSON.stringify(queue.name)}`;
-      const reason = reasonOf(error);
-      this.#tell(error, delivery, "DLOCK_JOB_FAILED", `${which} failed in its delivery ${String(attempt)}: ${reason}`);
-      if (!delivery.ended)
-        await delivery.nack({ delayMs: unwrap(native.backoffMs(attempt, ...this.#backoff)), reason });
+      const message = `${which} failed in its delivery ${String(attempt)}: ${reasonOf(error)}`;
+      this.#tell(error, delivery, "DLOCK_JOB_FAILED", message);
+      if (delivery.ended) return;
+      const delayMs = unwrap(native.backoffMs(attempt, ...this.#backoff));
+      await delivery.nack({ delayMs, reason: this.#reasonOf(error) });
       return;
     }
     if (!delivery.ended) await delivery.ack();
@@ -299,6 +309,18 @@ async function comesWithin(done: Promise<unknown>, ms: number): Promise<boolean>
 function reasonOf(error: unknown): string {
   const name = error instanceof Error ? error.name : typeof error;
   return typeof name === "string" ? name.toWellFormed() : "Error";
+}
+
+/** The same with its text. */
+function textOf(error: unknown): string {
+  const text: unknown = error instanceof Error ? error.message : error;
+  return typeof text === "string" && text !== "" ? `${reasonOf(error)}: ${text.toWellFormed()}` : reasonOf(error);
+}
+
+function reasonKind(value: "type" | "text", what: string, about: About): "type" | "text" {
+  const given: unknown = value;
+  if (given === "type" || given === "text") return given;
+  throw invalidArgument(about.op, `${what}: ${String(given)} given`, '"type" or "text"', about.object);
 }
 
 function signalNames(value: readonly NodeJS.Signals[] | undefined, what: string): readonly NodeJS.Signals[] {

@@ -190,6 +190,22 @@ async def test_a_job_that_fails_comes_again_after_the_back_off(
     assert job.reason == "LookupError"
 
 
+async def test_the_text_of_an_exception_is_the_reason_where_asked(aio_client: aio.Client, name: str) -> None:
+    queue = aio_client.queue(name, max_attempts=1)
+
+    async def handle(delivery: aio.Delivery) -> None:
+        raise LookupError("no route\nto host")
+
+    async def dead() -> bool:
+        return (await queue.counts()).dead == 1
+
+    async with queue.consume(handle, reason="text"):
+        await queue.put("a")
+        await until(dead)
+    (job,) = await queue.dead.list()
+    assert job.reason == "LookupError: no route\\nto host"
+
+
 async def test_a_stop_finishes_what_is_in_hand_and_takes_no_more(aio_client: aio.Client, name: str) -> None:
     queue, begun, go_on = aio_client.queue(name), asyncio.Event(), asyncio.Event()
 

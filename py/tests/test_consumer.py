@@ -90,6 +90,38 @@ def test_a_job_that_never_succeeds_is_dead(client: libdlock.Client, name: str) -
     assert (dead.attempts, dead.reason) == (2, "ZeroDivisionError")
 
 
+class Untold(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def test_the_text_of_an_exception_is_the_reason_where_asked(
+    client: libdlock.Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The log has the texts as they are, which pytest's processes cannot tell one another.
+    monkeypatch.setattr(logging.getLogger("libdlock"), "disabled", True)
+    queue = client.queue(name, max_attempts=1)
+    errors = [
+        LookupError("no route\nto \x1b[31mhost \ud800"),
+        ZeroDivisionError(),
+        Untold(),
+        ValueError("ä" * 2_000),
+    ]
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        raise errors[int(delivery.id)]
+
+    with queue.consume(handle, reason="text"):
+        queue.put_many([NewJob("x", id=str(at)) for at in range(len(errors))])
+        end = time.monotonic() + 20
+        while queue.counts().dead < len(errors):
+            assert time.monotonic() < end
+            time.sleep(0.005)
+    *short, long = [job.reason for job in sorted(queue.dead.list(), key=lambda job: job.id)]
+    assert short == ["LookupError: no route\\nto \\u{1b}[31mhost \\ud800", "ZeroDivisionError", "Untold"]
+    assert long is not None and long.startswith("ValueError: ää") and len(long.encode()) == 1_024
+
+
 def test_a_handler_may_end_its_delivery_itself(client: libdlock.Client, name: str) -> None:
     queue, done = client.queue(name), threading.Event()
 
@@ -243,6 +275,8 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
             queue.consume(print, concurrency=concurrency)
     with pytest.raises(libdlock.InvalidArgument, match="0 or more"):
         queue.consume(print, grace=-1)
+    with pytest.raises(libdlock.InvalidArgument, match='"type" or "text"'):
+        queue.consume(print, reason="message")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Backoff"):
         queue.consume(print, backoff=5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a handler must be a function, not NoneType"):

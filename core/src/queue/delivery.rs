@@ -206,7 +206,7 @@ impl Delivery {
     }
 
     /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
-    /// dead, for this reason, of which 1,024 bytes are kept.
+    /// dead, for this reason, of which 1,024 bytes are kept, its control characters escaped.
     ///
     /// # Errors and cancel safety
     /// As [`Delivery::ack`].
@@ -242,7 +242,7 @@ impl Delivery {
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
-        let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
+        let reason = crate::text::kept(reason, MAX_REASON);
         Nack { owner: self.grant.owner().to_owned(), delay, seen: Seen::Yes, reason }
     }
 
@@ -330,17 +330,6 @@ impl Delivery {
             true => self.shared.extend(OP, &self.grant, lease).await,
             false => Err(self.shared.not_held(OP, Some(&self.grant))),
         }
-    }
-}
-
-/// As `str::floor_char_boundary`, which is newer than the oldest compiler that this crate supports.
-trait FloorCharBoundary {
-    fn floor_char_boundary_at(&self, most: usize) -> usize;
-}
-
-impl FloorCharBoundary for str {
-    fn floor_char_boundary_at(&self, most: usize) -> usize {
-        (0..=most.min(self.len())).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -106,6 +107,32 @@ void what_a_handler_throws_puts_its_job_back() {
     CHECK(mails.dead().list().at(0).reason == "std::out_of_range");
 }
 
+void the_text_of_what_is_thrown_is_kept_where_asked() {
+    dlock::queue_options once;
+    once.max_attempts = 1;
+    auto mails = open(once);
+    for (const char* id : {"0", "1", "2"}) {
+        dlock::job_options with_id;
+        with_id.id = id;
+        mails.put("x", with_id);
+    }
+    dlock::consumer_options options;
+    options.reason = dlock::failure_reason::text;
+    dlock::consumer workers{mails,
+                            [&](dlock::delivery& job) {
+                                if (job.id() == "0") throw std::out_of_range("no route\nto \x1b[31mhost");
+                                if (job.id() == "1") throw std::out_of_range("");
+                                throw 2;
+                            },
+                            options};
+    eventually([&] { return mails.counts().dead == 3; });
+    CHECK(workers.stop());
+    std::map<std::string, std::string> reasons;
+    for (const auto& job : mails.dead().list()) reasons[job.id] = job.reason.value_or("none");
+    CHECK(reasons["0"] == "std::out_of_range: no route\\nto \\u{1b}[31mhost");
+    CHECK(reasons["1"] == "std::out_of_range" && reasons["2"] == "int");
+}
+
 void a_handler_may_end_its_delivery() {
     auto mails = open();
     mails.put("x");
@@ -189,6 +216,7 @@ void nonsense_is_refused() {
 int main() {
     RUN(jobs_are_done_several_at_a_time);
     RUN(what_a_handler_throws_puts_its_job_back);
+    RUN(the_text_of_what_is_thrown_is_kept_where_asked);
     RUN(a_handler_may_end_its_delivery);
     RUN(a_stop_puts_back_what_is_not_done_in_time);
     RUN(a_handler_may_ask_for_the_stop);

@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 from . import _native
-from ._consumers import PUT_BACK, ConsumerView
+from ._consumers import PUT_BACK, ConsumerView, Reason
 from ._convert import Seconds, optional_ms
-from ._deliveries import STOPPED, reason_of
+from ._deliveries import STOPPED
 from ._delivery import Delivery
 from ._errors import Cancelled, DlockError
 from ._jobs import Backoff
@@ -51,8 +51,9 @@ class Consumer(ConsumerView):
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
+        reason: Reason,
     ) -> None:
-        super().__init__(queue, concurrency, backoff, grace)
+        super().__init__(queue, concurrency, backoff, grace, reason)
         if not callable(handler):
             raise TypeError(f"a handler must be a function, not {type(handler).__name__}")
         if inspect.iscoroutinefunction(handler):
@@ -214,7 +215,7 @@ class Consumer(ConsumerView):
         if not isinstance(error, Exception):  # such as `SystemExit`: it asks for an end
             self._fail(error)
         if not delivery.ended:
-            delivery.nack(self._delay_after(delivery, error), reason_of(error))
+            delivery.nack(self._delay_after(delivery, error), self._reason_of(error))
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from ._convert import Seconds, milliseconds, whole
-from ._deliveries import DeliveryView, reason_of
+from ._deliveries import DeliveryView, reason_of, text_of
 from ._errors import DlockError, NotHeld, refused
 from ._jobs import Backoff
 from ._log import logger
 from ._unheld import UnheldObject
 
+Reason: TypeAlias = Literal["type", "text"]
+"""What is kept as the reason of a job whose handler raised: the exception's type, or its text too."""
+
+_REASONS = {"type": reason_of, "text": text_of}
 _OP = "consume"
 #: How long a consumer waits before it asks again a server that it could not ask.
 RETRIES = (0.1, 5.0)
@@ -24,7 +28,9 @@ class ConsumerView:
 
     _label: ClassVar[str]
 
-    def __init__(self, queue: UnheldObject, concurrency: int, backoff: Backoff, grace: Seconds) -> None:
+    def __init__(
+        self, queue: UnheldObject, concurrency: int, backoff: Backoff, grace: Seconds, reason: Reason
+    ) -> None:
         name = queue._name
         self._of = queue
         self._concurrency = whole(concurrency, "concurrency", op=_OP, name=name)
@@ -35,6 +41,9 @@ class ConsumerView:
         self._backoff = backoff
         self._retry = Backoff(*RETRIES)
         self._grace = self._seconds(grace)
+        if reason not in _REASONS:
+            raise refused(f"reason: {reason!r} given", '"type" or "text"', op=_OP, name=name)
+        self._reason_of = _REASONS[reason]
         self._failure: BaseException | None = None
 
     def _seconds(self, grace: Seconds) -> float:

@@ -154,3 +154,12 @@ def acknowledged(given: Iterable[DeliveryView], kind: type[DeliveryView]) -> Ite
 def reason_of(error: BaseException) -> str:
     """Why a job failed: the exception's type, whose text may be anything."""
     return type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """Why a job failed: the exception's type and its text."""
+    try:
+        text = str(error).encode(errors="backslashreplace").decode()
+    except Exception:  # a text that cannot be had is none
+        text = ""
+    return f"{reason_of(error)}: {text}" if text else reason_of(error)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
-from .._consumers import PUT_BACK, ConsumerView
+from .._consumers import PUT_BACK, ConsumerView, Reason
 from .._convert import Seconds, optional_ms
-from .._deliveries import STOPPED, reason_of
+from .._deliveries import STOPPED
 from .._errors import DlockError
 from .._jobs import Backoff
 from .._signals import hearing, is_heard, tell
@@ -44,8 +44,9 @@ class Consumer(ConsumerView):
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
+        reason: Reason,
     ) -> None:
-        super().__init__(queue, concurrency, backoff, grace)
+        super().__init__(queue, concurrency, backoff, grace, reason)
         if not callable(handler):
             raise TypeError(f"a handler must be a coroutine function, not {type(handler).__name__}")
         self._take = take
@@ -179,7 +180,7 @@ class Consumer(ConsumerView):
                 await asyncio.wait_for(delivery.nack(reason=STOPPED), PUT_BACK)
             elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
                 self._tell_failed(delivery, error)
-                await delivery.nack(self._delay_after(delivery, error), reason_of(error))
+                await delivery.nack(self._delay_after(delivery, error), self._reason_of(error))
             else:
                 await delivery.ack()
         except (DlockError, asyncio.TimeoutError) as unended:

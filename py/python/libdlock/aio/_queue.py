@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import overload
 
 from .. import _native
+from .._consumers import Reason
 from .._convert import DO_NOT_WAIT, Seconds
 from .._deliveries import acknowledged
 from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
@@ -123,19 +124,20 @@ class Queue(NamedQueue):
         concurrency: int = 1,
         backoff: Backoff | None = None,
         grace: Seconds = 10.0,
+        reason: Reason = "type",
     ) -> Consumer:
         """A consumer that awaits `handler` with each job, in `concurrency` tasks; `run` or an `async with` starts it.
 
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
         each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
+        Of what a handler raises the type is the reason that the dead list shows, with `reason="text"` its text, too.
         `Unsupported` in a task of trio.
         """
         needs_asyncio(
             "a consumer", "Take the jobs in a loop there: `async with await queue.take() as delivery`"
         )
-        return Consumer(
-            self, self._next, handler, concurrency, Backoff() if backoff is None else backoff, grace
-        )
+        again = Backoff() if backoff is None else backoff
+        return Consumer(self, self._next, handler, concurrency, again, grace, reason)
 
     async def cancel(self, id: str) -> bool:
         """Removes a job that waits; `False` when no job with this id does. `NotHeld` when it is being done."""

@@ -309,7 +309,7 @@ public final class DistributedQueue {
      * Has a handler do the jobs. The consumer takes jobs at once, and holds up no thread while there are none.
      *
      * <p>When the handler returns, the job is acknowledged; when it throws, the job is put back after a back-off, with the name of the
-     * exception's class as the reason, and a warning is logged.
+     * exception's class as the reason, or what {@link ConsumerOptions#reason} says, and a warning is logged.
      *
      * @param executor runs the handler; the consumer does not shut it down
      * @param handler does a job

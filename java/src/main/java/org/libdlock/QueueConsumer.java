@@ -291,7 +291,7 @@ public final class QueueConsumer implements AutoCloseable {
                 Duration delay = options.backoff().delay(delivery.attempt());
                 ending = delivery.isEnded()
                         ? done()
-                        : delivery.nackAsync(delay, error.getClass().getName());
+                        : delivery.nackAsync(delay, options.reasonOf(error));
             }
             end(delivery, ending);
         }

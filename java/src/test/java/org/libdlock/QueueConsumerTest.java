@@ -105,6 +105,34 @@ class QueueConsumerTest extends WithServer {
     }
 
     @Test
+    void theTextOfAnExceptionIsTheReasonWhereAsked() {
+        DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
+        List<RuntimeException> errors = List.of(
+                new IllegalStateException("no route\nto \u001b[31mhost"),
+                new IllegalStateException(),
+                new IllegalArgumentException("ä".repeat(2_000)));
+        for (int at = 0; at < errors.size(); at++) {
+            queue.put(NewJob.of("x").id("" + at));
+        }
+        JobHandler handler = job -> {
+            throw errors.get(Integer.parseInt(job.id()));
+        };
+        try (QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.reason(ConsumerOptions.Reason.TEXT))) {
+            Eventually.holds("all are dead", () -> queue.counts().dead() == errors.size());
+            assertThat(consumer.stop()).isTrue();
+        }
+        List<String> reasons =
+                queue.dead().list(10).stream().map(ListedJob::reason).sorted().toList();
+        assertThat(reasons.get(0)).startsWith("java.lang.IllegalArgumentException: ää");
+        assertThat(reasons.get(0).getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                .hasSize(1_024);
+        assertThat(reasons.subList(1, 3))
+                .containsExactly(
+                        "java.lang.IllegalStateException",
+                        "java.lang.IllegalStateException: no route\\nto \\u{1b}[31mhost");
+    }
+
+    @Test
     void aHandlerMayEndItsDeliveryItself() {
         DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
         queue.put(NewJob.of("x").id("x"));
