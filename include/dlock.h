@@ -1272,7 +1272,7 @@ typedef struct dlock_job_t {
    */
   int64_t at_ms;
   /**
-   * Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+   * Jobs that are due come by priority, -32768 to 32767, the higher first.
    */
   int64_t priority;
 } dlock_job_t;
@@ -3172,7 +3172,7 @@ dlock_status_t dlock_counting_semaphore_inspect(const struct dlock_counting_sema
  * refused, DLOCK_INVALID_ARGUMENT for an option out of range, DLOCK_UNSUPPORTED with several independent servers.
  *
  * A queue has jobs, which are bytes. A job waits until it is due and is delivered at least once: one whose worker dies comes
- * again. Jobs come in the order of their due times, then of priority, then of arrival.
+ * again. Jobs that are due come by priority, the higher first.
  */
 dlock_status_t dlock_queue_open(const struct dlock_client_t *client,
                                 const char *name,

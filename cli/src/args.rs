@@ -238,7 +238,7 @@ pub struct PutArgs {
     /// Due after so long
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub delay: Duration,
-    /// Goes before a lower one due at the same time
+    /// Jobs that are due come by priority, the higher first
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
     pub priority: i16,
     /// Deliver it so often at most

@@ -62,7 +62,7 @@ pub struct dlock_job_t {
     pub delay_ms: i64,
     /// When it is due, in milliseconds since 1970 by the server's clock; -1 is after `delay_ms`, which otherwise has to be 0.
     pub at_ms: i64,
-    /// Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+    /// Of the jobs that are due, those of a higher priority, -32768 to 32767, come first.
     pub priority: i64,
 }
 
@@ -97,7 +97,7 @@ impl dlock_put_t {
 /// refused, DLOCK_INVALID_ARGUMENT for an option out of range, DLOCK_UNSUPPORTED with several independent servers.
 ///
 /// A queue has jobs, which are bytes. A job waits until it is due and is delivered at least once: one whose worker dies comes
-/// again. Jobs come in the order of their due times, then of priority, then of arrival.
+/// again. Of the jobs that are due, those of a higher priority come first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_queue_open(
     client: *const dlock_client_t,

@@ -54,7 +54,7 @@ struct job_options {
     std::optional<std::chrono::system_clock::time_point> at = std::nullopt;
     /// Nothing: a new one. A job with an id is put once.
     std::optional<std::string> id = std::nullopt;
-    /// Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+    /// Of the jobs that are due, those of a higher priority, -32768 to 32767, come first.
     std::int64_t priority = 0;
 };
 
@@ -189,7 +189,7 @@ private:
 };
 
 /// A delayed queue by name. A job is bytes: it waits until it is due and is delivered at least once, since that of a
-/// worker that dies comes again. Jobs come in the order of their due times, then of priority, then of arrival.
+/// worker that dies comes again. Of the jobs that are due, those of a higher priority come first.
 class queue {
 public:
     queue(const client& client, std::string_view name, const queue_options& options = {}) {

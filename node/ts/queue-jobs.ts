@@ -19,7 +19,7 @@ export interface PutOptions {
    * by default.
    */
   id?: string | undefined;
-  /** Of jobs that are due in the same millisecond, those of a higher priority come first: -32768 to 32767, 0 by default. */
+  /** Of the jobs that are due, those of a higher priority come first: -32768 to 32767, 0 by default. */
   priority?: number | undefined;
 }
 

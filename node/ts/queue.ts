@@ -84,7 +84,8 @@ const HANDLE = Symbol("handle");
 
 /**
  * A delayed queue of one name, made by `Client.queue`. A job is bytes. It waits until it is due and is delivered at least once: a job
- * whose worker dies comes again. Jobs come in the order of their due times, then of priority, then of arrival.
+ * whose worker dies comes again. Of the jobs that are due, those of a higher priority come first, then
+ * those that were due first.
  *
  * ```js
  * const mails = client.queue("mails");

@@ -48,7 +48,7 @@ pub struct JobArgs {
     pub delay_ms: Option<i64>,
     /// When it is due, in milliseconds since 1970. Excludes `delay_ms`.
     pub at_ms: Option<i64>,
-    /// Of jobs that are due in the same millisecond, those of a higher priority come first.
+    /// Of the jobs that are due, those of a higher priority come first.
     pub priority: i64,
 }
 

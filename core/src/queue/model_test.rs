@@ -242,20 +242,15 @@ impl Model for QueueState {
             (owner, (token.parse().unwrap(), id.to_owned()))
         });
         let held = held.collect();
-        let [due, leases, dead] = [step::DUE, step::LEASES, step::DEAD].map(|kind| {
-            let key = key(pair, kind);
-            let scores = pair.read_scores(&key);
-            assert_eq!(scores.deadline, None, "{kind} would be gone with its jobs");
-            Ranked::of(scores.value)
-        });
+        let [due, leases, dead] = [step::DUE, step::LEASES, step::DEAD].map(|kind| key(pair, kind));
         let last = key(pair, step::LAST);
         QueueState {
             jobs,
             done: Remembered::read_back(pair, step::DONE),
-            due,
-            leases,
+            due: Ranked::read_back(pair, &due),
+            leases: Ranked::read_back(pair, &leases),
             held,
-            dead,
+            dead: Ranked::read_back(pair, &dead),
             last: pair.read_text(&last),
             queue: Queue::read_back(pair, &step::QUEUE),
         }

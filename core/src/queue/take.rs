@@ -24,7 +24,7 @@ impl Drop for Unseen {
 impl Queue {
     /// Takes the first job that is due, waiting as long as it takes.
     ///
-    /// In the order of due time, then priority, then arrival. Takers of all processes are served in their order.
+    /// In the order of priority, then due time, then arrival. Takers of all processes are served in their order.
     ///
     /// # Errors
     /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`; [`ErrorKind::OutcomeUnknown`] when

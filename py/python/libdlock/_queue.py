@@ -20,8 +20,8 @@ from ._queues import NamedQueue
 class Queue(NamedQueue):
     """A delayed queue of one name, made by `Client.queue`. May be shared between threads.
 
-    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs come
-    in the order of their due times, then of priority, then of arrival.
+    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Of the jobs
+    that are due, those of a higher priority come first, then those that were due first.
 
         mails = client.queue("mails")
         mails.put("to: ada")
@@ -48,7 +48,7 @@ class Queue(NamedQueue):
         """Puts a job, `str` or bytes, and returns its id and whether it is new.
 
         It is due after `delay` seconds, or `at` a time (a `datetime` with a time zone, or seconds since 1970), or at once;
-        of jobs that are due in the same millisecond those of a higher `priority`, -32768 to 32767, come first. A job with an
+        of jobs that are due those of a higher `priority`, -32768 to 32767, come first. A job with an
         `id`, 1 to 512 bytes, is put once: while one with that id waits, is being done or is dead, another put does nothing,
         and says so. So it may be repeated.
 

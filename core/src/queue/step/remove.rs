@@ -44,17 +44,17 @@ impl Step for Remove {
             return carried(before, false);
         }
         let dead = self.dead;
-        let place = if dead { &state.dead } else { &state.due };
         let members: Vec<String> = match &self.id {
-            None => place.iter().take(REMOVED).map(|(_, member)| member.clone()).collect(),
+            None if dead => state.dead.iter().take(REMOVED).map(|(_, id)| id.clone()).collect(),
+            None => state.due.iter().take(REMOVED).map(|(_, member)| member.clone()).collect(),
             Some(id) => {
                 let member = match state.jobs.get(id) {
                     Some(job) if matches!(job.place, Place::Dead { .. }) && dead => id.clone(),
                     Some(job) if job.place == Place::Alive && !dead => format!("{}{id}", job.rank),
                     _ => return carried(0, false),
                 };
-                if place.score(&member).is_none() {
-                    return carried(0, !dead);
+                if !dead && state.due.score(&member).is_none() {
+                    return carried(0, true);
                 }
                 vec![member]
             }
@@ -65,8 +65,11 @@ impl Step for Remove {
         }
         for member in &members {
             state.jobs.remove(&member[if dead { 0 } else { RANK }..]);
-            let place = if dead { &mut state.dead } else { &mut state.due };
-            place.remove(member);
+            if dead {
+                state.dead.remove(member)
+            } else {
+                state.due.remove(member)
+            };
         }
         carried(count, false)
     }

@@ -39,8 +39,9 @@ begin()
 may_add(R)
 counted(request, #jobs, now, tonumber(ARGV[3]), function()
   for each, job in ipairs(jobs) do
+    job.rank = rank_at(job.rank, ms)
     redis.call('HSET', M, ids[each], waiting_entry(job, string.format('%d', ms), 0))
-    redis.call('ZADD', R, ms, job.rank .. ids[each])
+    redis.call('ZADD', R, precedence(job.rank, ms), job.rank .. ids[each])
     redis.call('ZREM', X, ids[each])
   end
 end)

@@ -1,4 +1,4 @@
-use super::state::{Place, REMOVED};
+use super::state::{Place, REMOVED, rank_at};
 use super::{QueueState, add_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
@@ -46,7 +46,8 @@ impl Step for Requeue {
         for id in ids {
             let Some(job) = state.jobs.get_mut(&id) else { continue };
             (job.place, job.due, job.deliveries) = (Place::Alive, now.millis(), 0);
-            state.due.set(&format!("{}{id}", job.rank), now.millis());
+            job.rank = rank_at(&job.rank, job.due);
+            state.enter(&id, now);
             state.dead.remove(&id);
         }
         state.announce(name, now, before, outbox);
