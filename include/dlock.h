@@ -3182,6 +3182,18 @@ dlock_status_t dlock_queue_open(const struct dlock_client_t *client,
                                 struct dlock_error_t *error);
 
 /**
+ * Makes a handle of the same queue as `queue`, whose takes go on to `other` when no job of `queue` is due: so an urgent job is taken
+ * before all usual ones. A take asks one queue after the other, and waits for all when none has a job that is due;
+ * dlock_delivery_queue() says which one a job is of. Puts, counts and lists are of `queue` alone. Both
+ * handles may be freed before it, and `other` may be of several queues itself. No I/O. DLOCK_INVALID_ARGUMENT for queues of two
+ * clients.
+ */
+dlock_status_t dlock_queue_followed_by(const struct dlock_queue_t *queue,
+                                       const struct dlock_queue_t *other,
+                                       struct dlock_queue_t **out_queue,
+                                       struct dlock_error_t *error);
+
+/**
  * Gives the handle up. The queue stays on the server, and deliveries stay.
  */
 dlock_status_t dlock_queue_free(struct dlock_queue_t *queue);
@@ -3268,6 +3280,16 @@ dlock_status_t dlock_backoff_ms(int64_t attempt,
 dlock_status_t dlock_delivery_job(const struct dlock_held_t *held,
                                   struct dlock_delivery_t *out_job,
                                   struct dlock_error_t *error);
+
+/**
+ * Writes the name of the queue that the hold is a delivery of and a NUL to `buffer`, as dlock_queue_name(): of a take from several
+ * queues, see dlock_queue_followed_by(), it tells them apart. No I/O.
+ */
+dlock_status_t dlock_delivery_queue(const struct dlock_held_t *held,
+                                    char *buffer,
+                                    size_t buffer_size,
+                                    size_t *out_len,
+                                    struct dlock_error_t *error);
 
 /**
  * The job is done: removes it from the queue. DLOCK_NOT_HELD when the delivery is over or was lost: then the job comes again, or

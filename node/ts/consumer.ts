@@ -14,14 +14,14 @@ import {
   wrongArgument,
 } from "./arguments.js";
 import { wrongType } from "./convert.js";
-import { Delivery, TAKE_AWAY, unended } from "./delivery.js";
+import { type Delivery, TAKE_AWAY, unended } from "./delivery.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { DlockError, cancelled, invalidArgument, isFailure, unwrap } from "./error.js";
 import { microtask, pause } from "./loop.js";
 import type { Failure } from "./native.js";
 import { native } from "./port.js";
 import type { Queue } from "./queue.js";
-import { TAKEN } from "./queue-jobs.js";
+import { DELIVERY, TAKEN } from "./queue-jobs.js";
 import { hearSignals } from "./signals.js";
 import { warn } from "./warning.js";
 import { refuseUnbound } from "./unbound.js";
@@ -48,7 +48,7 @@ export interface ConsumeOptions {
   /** How long `stop` waits for jobs in hand, in whole milliseconds; 10000 by default. What is not done then is put back. */
   graceMs?: number | undefined;
   /**
-   * What is kept as the reason of a job whose handler threw, which the dead list shows: the error's `name`, `"type"`, by default; with
+   * The part of an error that is kept as the reason of its job, which the dead list shows: its `name`, `"type"`, by default; with
    * `"text"` its `message`, too, which may have what not everybody should read.
    */
   reason?: "type" | "text" | undefined;
@@ -75,7 +75,7 @@ const MOST = 10_000;
 /** How long a consumer waits before it asks again a server that it could not ask: at first, and at most. */
 const RETRY = [100, 5_000] as const;
 const STOPPED = "its consumer stopped";
-/** How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation. */
+/** The time that a stop waits for jobs that it puts back: when the server is away, that may take as long as an operation. */
 const PUT_BACK_MS = 1_000;
 
 /**
@@ -208,7 +208,7 @@ export class Consumer implements AsyncDisposable {
       const taken = await this.queue[TAKEN]({ waitMs: undefined, signal: this.#stopping.signal });
       if (!isFailure(taken)) {
         failures = 0;
-        for (const delivered of taken) await this.#do(new Delivery(this.queue, delivered));
+        for (const delivered of taken) await this.#do(this.queue[DELIVERY](delivered));
       } else if (!this.#stops()) {
         failures += 1;
         await this.#away(taken, failures);
@@ -295,7 +295,7 @@ export class Consumer implements AsyncDisposable {
 
 refuseUnbound(Consumer, "consumer", "consumer");
 
-/** Whether `done` comes within so many ms. */
+/** Whether `done` comes within `ms`. */
 async function comesWithin(done: Promise<unknown>, ms: number): Promise<boolean> {
   const enough = new AbortController();
   // A timer of Node takes 2^31 - 1 ms at most.

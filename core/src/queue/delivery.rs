@@ -81,6 +81,11 @@ impl Delivery {
         self.job.attempt
     }
 
+    /// The name of its queue, without the client's key prefix.
+    pub fn queue(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
     /// When the job was due, by the server's clock.
     pub fn due(&self) -> SystemTime {
         self.job.due
@@ -144,7 +149,7 @@ impl Delivery {
 
     /// As [`Delivery::ack_shared`], of several: what became of each. When one of them is of another queue all are held as before.
     pub(crate) async fn ack_each(queue: &Arc<QueueObject>, deliveries: &[&Delivery]) -> Vec<Result<()>> {
-        if let Some(other) = deliveries.iter().find(|delivery| !Arc::ptr_eq(&delivery.shared, queue)) {
+        if let Some(other) = deliveries.iter().find(|delivery| !delivery.is_of(queue)) {
             let given = match other.key() == queue.name().as_str() {
                 true => "a delivery that another client took was given".to_owned(),
                 false => format!("a delivery of the queue {:?} was given", other.key()),
@@ -199,6 +204,10 @@ impl Delivery {
     /// The name of the queue on the server.
     pub(crate) fn key(&self) -> &str {
         self.shared.name().as_str()
+    }
+
+    pub(super) fn is_of(&self, queue: &Arc<QueueObject>) -> bool {
+        Arc::ptr_eq(&self.shared, queue)
     }
 
     pub(super) fn events(&self) -> &Events {

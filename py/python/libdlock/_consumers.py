@@ -12,13 +12,13 @@ from ._log import logger
 from ._unheld import UnheldObject
 
 Reason: TypeAlias = Literal["type", "text"]
-"""What is kept as the reason of a job whose handler raised: the exception's type, or its text too."""
+"""The part of an exception that is kept as the reason of its job: the type, or the text too."""
 
 _REASONS = {"type": reason_of, "text": text_of}
 _OP = "consume"
 #: How long a consumer waits before it asks again a server that it could not ask.
 RETRIES = (0.1, 5.0)
-#: How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation.
+#: The time that a stop waits for jobs that it puts back: when the server is away, that takes as long as an operation.
 PUT_BACK = 1.0
 _MOST = 10_000
 
@@ -60,7 +60,7 @@ class ConsumerView:
         logger.warning(
             "job %r of queue %r failed in its delivery %d: %s",
             delivery.id,
-            self._of._name,
+            delivery.queue,
             delivery.attempt,
             reason_of(error),
             exc_info=error,
@@ -70,7 +70,7 @@ class ConsumerView:
         """Of a job that could not be acknowledged or put back."""
         lost = "was lost" if isinstance(error, NotHeld) else "could not be ended"
         text = "delivery of job %r of queue %r %s, and the job may come again: %s"
-        logger.warning(text, delivery.id, self._of._name, lost, str(error) or f"no answer in {PUT_BACK:g} s")
+        logger.warning(text, delivery.id, delivery.queue, lost, str(error) or f"no answer in {PUT_BACK:g} s")
 
     def _tell_away(self, error: DlockError, pause: float) -> None:
         text = "no job could be taken from queue %r; the next attempt follows in %.1f s: %s"

@@ -56,6 +56,11 @@ class DeliveryView(SaysElsewhere):
         return self._delivered.id
 
     @property
+    def queue(self) -> str:
+        """The name of its queue, without the client's key prefix."""
+        return self._queue._name
+
+    @property
     def attempt(self) -> int:
         """Which delivery of the job this is, from 1 on."""
         return self._delivered.attempt

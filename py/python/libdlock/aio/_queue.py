@@ -20,8 +20,8 @@ from ._port import needs_asyncio, running_port
 class Queue(NamedQueue):
     """A delayed queue of one name, made by `Client.queue`. May be shared between tasks, also of several loops.
 
-    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Of the jobs
-    that are due, those of a higher priority come first, then those that were due first.
+    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs
+    that are due come by priority, the higher first, and then by due time.
 
         mails = client.queue("mails")
         await mails.put("to: ada")
@@ -130,7 +130,7 @@ class Queue(NamedQueue):
 
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
         each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
-        Of what a handler raises the type is the reason that the dead list shows, with `reason="text"` its text, too.
+        The dead list shows the type of what a handler raised as the reason, with `reason="text"` its text, too.
         `Unsupported` in a task of trio.
         """
         needs_asyncio(
@@ -170,7 +170,7 @@ class Queue(NamedQueue):
 
     async def _taken(self, submit: Callable[..., int], *arguments: int | None) -> list[Delivery]:
         got = await running_port().call(submit, self._number, *arguments)
-        return [Delivery(self, delivered) for delivered in got]
+        return [Delivery(self._of(delivered), delivered) for delivered in got]
 
 
 class DeadJobs:

@@ -34,7 +34,7 @@ public final class QueueConsumer implements AutoCloseable {
     /** How long it waits before it asks again a server that it could not ask. */
     private static final Backoff RETRIES = new Backoff(Duration.ofMillis(100), Duration.ofSeconds(5));
 
-    /** How long a stop waits for jobs that it puts back: on a server that is away that may take as long as an operation. */
+    /** The time that a stop waits for jobs that it puts back: when the server is away, that may take as long as an operation. */
     private static final Duration PUT_BACK = Duration.ofSeconds(1);
 
     private final DistributedQueue queue;
@@ -289,9 +289,7 @@ public final class QueueConsumer implements AutoCloseable {
                     Thread.currentThread().interrupt();
                 }
                 Duration delay = options.backoff().delay(delivery.attempt());
-                ending = delivery.isEnded()
-                        ? done()
-                        : delivery.nackAsync(delay, options.reasonOf(error));
+                ending = delivery.isEnded() ? done() : delivery.nackAsync(delay, options.reasonOf(error));
             }
             end(delivery, ending);
         }
@@ -323,7 +321,7 @@ public final class QueueConsumer implements AutoCloseable {
 
     private void tellFailed(Delivery delivery, Throwable error) {
         log(
-                "job \"" + delivery.id() + "\" of queue \"" + queue.name() + "\" failed in its delivery "
+                "job \"" + delivery.id() + "\" of queue \"" + delivery.queue().name() + "\" failed in its delivery "
                         + delivery.attempt(),
                 error);
     }
@@ -335,8 +333,8 @@ public final class QueueConsumer implements AutoCloseable {
                 : error;
         String how = cause instanceof NotHeldException ? "was lost" : "could not be ended";
         log(
-                "delivery of job \"" + delivery.id() + "\" of queue \"" + queue.name() + "\" " + how
-                        + ", and the job may come again",
+                "delivery of job \"" + delivery.id() + "\" of queue \""
+                        + delivery.queue().name() + "\" " + how + ", and the job may come again",
                 cause);
     }
 

@@ -89,6 +89,13 @@ class QueueTest extends WithServer {
     }
 
     @Test
+    void aQueueOfAnotherClientDoesNotFollow() {
+        DistributedQueue queue = queue();
+        DistributedQueue other = connect().queue(name + "-other");
+        assertThatThrownBy(() -> queue.followedBy(other)).isInstanceOf(InvalidArgumentException.class);
+    }
+
+    @Test
     void aJobWithAnIdIsPutOnceWhileItIsThere() throws Exception {
         DistributedQueue queue = queue();
         assertThat(queue.put(NewJob.of("a").id("one")).isNew()).isTrue();
