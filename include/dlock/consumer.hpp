@@ -21,10 +21,12 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <typeinfo>
 #include <utility>
@@ -32,7 +34,6 @@
 #if defined(__has_include) && defined(__cpp_rtti)
 #if __has_include(<cxxabi.h>)
 #include <cxxabi.h>
-#include <memory>
 #define DLOCK_NAMES_EXCEPTIONS 1
 #endif
 #endif
@@ -40,6 +41,7 @@
 #include "client.hpp"
 #include "delivery.hpp"
 #include "error.hpp"
+#include "port_state.hpp"
 #include "queue.hpp"
 
 namespace dlock {
@@ -144,21 +146,18 @@ public:
         changed_.notify_all();
     }
     /// Takes no more jobs and waits for those in hand, at most for the grace. What is not done by then is put back for
-    /// another worker. Returns whether all was done in time.
+    /// another worker. Returns whether all was done in time. Waits up to 1 s for the server to have put them back,
+    /// which goes on after that.
     bool stop() { return stop(options_.grace); }
     bool stop(std::chrono::milliseconds grace) {
         request_stop();
-        std::unique_lock lock{mutex_};
-        // Longer than that would overflow the clock.
-        const auto wait = std::min<std::chrono::milliseconds>(grace, std::chrono::hours(24 * 365));
-        if (changed_.wait_for(lock, wait, [this] { return ended_ == threads_.size(); })) return true;
-        for (delivery* job : in_hand_) {
-            try {
-                if (job->valid()) job->nack(std::nullopt, "its worker stopped");
-            } catch (const error&) {
-                tell(job);
-            }
+        {
+            std::unique_lock lock{mutex_};
+            // Longer than that would overflow the clock.
+            const auto wait = std::min<std::chrono::milliseconds>(grace, std::chrono::hours(24 * 365));
+            if (changed_.wait_for(lock, wait, [this] { return ended_ == threads_.size(); })) return true;
         }
+        put_back();
         return false;
     }
     /// Waits until it has ended: after a stop, or by an error that does not pass, which it throws.
@@ -177,6 +176,55 @@ private:
         std::snprintf(cause.message, sizeof cause.message, "%s; allowed: %s", given.c_str(), allowed);
         std::snprintf(cause.allowed, sizeof cause.allowed, "%s", allowed);
         throw invalid_argument(cause);
+    }
+
+    /// The end of a delivery that is put back because its consumer stops.
+    class putting_back : public detail::pending {
+    public:
+        putting_back(consumer& of, delivery& job) noexcept : of_(of), job_(&job) {}
+        void complete(const std::shared_ptr<detail::port_state>&, const dlock_completion_t& done) override {
+            if (done.status == DLOCK_OK) return;
+            // A handler may have returned meanwhile, and its delivery be gone.
+            const std::lock_guard lock{of_.mutex_};
+            if (of_.in_hand_.count(job_) == 0) return;
+            try {
+                detail::raise(done.error);
+            } catch (const error&) {
+                of_.tell(job_);
+            }
+        }
+
+    private:
+        consumer& of_;
+        delivery* job_;
+    };
+
+    /// Puts back what is in hand. When the server is away, that may take as long as an operation: it is waited for 1 s.
+    void put_back() {
+        constexpr std::string_view why = "its worker stopped";
+        const auto port = std::make_shared<detail::port_state>();
+        {
+            const std::lock_guard lock{mutex_};
+            for (delivery* job : in_hand_) {
+                auto submit = [job, why](auto* to, auto* data, auto** op, auto* cause) {
+                    return dlock_submit_delivery_nack(to, job->get(), -1, why.data(), why.size(), data, op, cause);
+                };
+                try {
+                    if (job->valid()) port->start(std::make_shared<putting_back>(*this, *job), submit);
+                } catch (const error&) {
+                    tell(job);
+                }
+            }
+        }
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        const detail::dispatching call{port};
+        while (call.busy()) {
+            const auto left = until - std::chrono::steady_clock::now();
+            if (left <= left.zero()) break;
+            call.await(std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1);
+            call.dispatch();
+        }
+        port->close();
     }
 
     void end() noexcept {
@@ -219,8 +267,7 @@ private:
             handler_(job);
         } catch (...) {
             tell(&job);
-            const auto reason =
-                options_.reason == failure_reason::text ? detail::thrown_text() : detail::thrown_type();
+            const auto reason = options_.reason == failure_reason::text ? detail::thrown_text() : detail::thrown_type();
             confirm(job, [&] {
                 job.nack(dlock::backoff(job.attempt(), options_.backoff, options_.longest_backoff), reason);
             });
