@@ -62,12 +62,29 @@ GENERATED = "// Written by `python3 api/write.py` from api/platforms.json.\n"
 
 
 def for_node() -> str:
-    """The names, the likelier one first where two could load."""
+    """The names, the likelier one first where two could load, and what loads the package of one."""
     names = "".join(f'  "{each.name}",\n' for each in PLATFORMS)
-    return (
-        f"{GENERATED}\n/** What a native library is built for: each has a package of its own, `libdlock-` and this. */\n"
-        f"export const PLATFORMS: readonly string[] = [\n{names}];\n"
-    )
+    cases = "".join(f'    case "{each.name}":\n      return find("libdlock-{each.name}");\n' for each in PLATFORMS)
+    return f"""{GENERATED}
+import {{ createRequire }} from "node:module";
+
+/** The platforms with a native library: the package of each is `libdlock-` and this. */
+export const PLATFORMS: readonly string[] = [
+{names}];
+
+/**
+ * Loads the package for `target` as the file `from` would; undefined for what there is none for. Each name stands in a separate
+ * call of what `module.createRequire` has made: so tools that trace files find the packages, and bundlers do not look into them.
+ */
+export function requireNative(from: string, target: string): unknown {{
+  const module = {{ createRequire }};
+  const find = module.createRequire(from);
+  switch (target) {{
+{cases}    default:
+      return undefined;
+  }}
+}}
+"""
 
 
 def for_the_command() -> str:

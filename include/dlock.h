@@ -1273,7 +1273,7 @@ typedef struct dlock_job_t {
    */
   int64_t at_ms;
   /**
-   * Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+   * Jobs that are due come by priority, -32768 to 32767, the higher first.
    */
   int64_t priority;
 } dlock_job_t;
@@ -3173,7 +3173,7 @@ dlock_status_t dlock_counting_semaphore_inspect(const struct dlock_counting_sema
  * refused, DLOCK_INVALID_ARGUMENT for an option out of range, DLOCK_UNSUPPORTED with several independent servers.
  *
  * A queue has jobs, which are bytes. A job waits until it is due and is delivered at least once: one whose worker dies comes
- * again. Jobs come in the order of their due times, then of priority, then of arrival.
+ * again. Jobs that are due come by priority, the higher first.
  */
 dlock_status_t dlock_queue_open(const struct dlock_client_t *client,
                                 const char *name,
@@ -3181,6 +3181,18 @@ dlock_status_t dlock_queue_open(const struct dlock_client_t *client,
                                 const struct dlock_queue_options_t *options,
                                 struct dlock_queue_t **out_queue,
                                 struct dlock_error_t *error);
+
+/**
+ * Makes a handle of the same queue as `queue`, whose takes go on to `other` when no job of `queue` is due: so an urgent job is taken
+ * before all usual ones. A take asks one queue after the other, and waits for all when none has a job that is due;
+ * dlock_delivery_queue() says which one a job is of. Puts, counts and lists are of `queue` alone. Both
+ * handles may be freed before it, and `other` may be of several queues itself. No I/O. DLOCK_INVALID_ARGUMENT for queues of two
+ * clients.
+ */
+dlock_status_t dlock_queue_followed_by(const struct dlock_queue_t *queue,
+                                       const struct dlock_queue_t *other,
+                                       struct dlock_queue_t **out_queue,
+                                       struct dlock_error_t *error);
 
 /**
  * Gives the handle up. The queue stays on the server, and deliveries stay.
@@ -3269,6 +3281,16 @@ dlock_status_t dlock_backoff_ms(int64_t attempt,
 dlock_status_t dlock_delivery_job(const struct dlock_held_t *held,
                                   struct dlock_delivery_t *out_job,
                                   struct dlock_error_t *error);
+
+/**
+ * Writes the name of the queue that the hold is a delivery of and a NUL to `buffer`, as dlock_queue_name(): of a take from several
+ * queues, see dlock_queue_followed_by(), it tells them apart. No I/O.
+ */
+dlock_status_t dlock_delivery_queue(const struct dlock_held_t *held,
+                                    char *buffer,
+                                    size_t buffer_size,
+                                    size_t *out_len,
+                                    struct dlock_error_t *error);
 
 /**
  * The job is done: removes it from the queue. DLOCK_NOT_HELD when the delivery is over or was lost: then the job comes again, or

@@ -238,7 +238,7 @@ pub struct PutArgs {
     /// Due after so long
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub delay: Duration,
-    /// Goes before a lower one due at the same time
+    /// Jobs that are due come by priority, the higher first
     #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
     pub priority: i16,
     /// Deliver it so often at most
@@ -256,9 +256,12 @@ pub struct TakeArgs {
     /// When the job of a dlock that dies comes again
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     pub lease: Duration,
-    /// When a job whose command failed comes again
-    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
+    /// When a job whose command failed comes again: at first, each time twice as late
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "1s")]
     pub retry_after: Duration,
+    /// The longest of these
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
+    pub retry_at_most: Duration,
     /// The exit code when no job is due
     #[arg(long, short = 'E', value_name = "N", default_value_t = crate::exit::NO)]
     pub conflict_exit_code: u8,

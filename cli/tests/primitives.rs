@@ -88,7 +88,7 @@ fn a_job_goes_through_the_queue_from_shell_to_shell() {
     let server = Server::start();
     let id = expect(&server, &["queue", "put", "q", "hello"], 0).stdout.trim().to_owned();
     let script = "cat; echo \" $DLOCK_JOB_ID $DLOCK_JOB_ATTEMPT $DLOCK_QUEUE\"; exit $1";
-    let failed = expect(&server, &["queue", "take", "q", "--", "sh", "-c", script, "sh", "4"], 4);
+    let failed = expect(&server, &["queue", "take", "q", "--retry-after", "0", "--", "sh", "-c", script, "sh", "4"], 4);
     assert_eq!(failed.stdout, format!("hello {id} 1 q\n"));
     let done = expect(&server, &["queue", "take", "q", "--", "sh", "-c", script, "sh", "0"], 0);
     assert_eq!(done.stdout, format!("hello {id} 2 q\n"));
@@ -111,6 +111,29 @@ fn a_job_goes_through_the_queue_from_shell_to_shell() {
     let none = json(&expect(&server, &["queue", "take", "empty", "--json"], 1));
     assert_eq!(none, serde_json::json!({ "queue": "empty", "id": null }));
     assert_eq!((&taken["id"], &taken["attempt"]), (&"one".into(), &1.into()));
+}
+
+const FIRST_IS_DUE: &str = "return redis.call('ZADD', KEYS[1], 'XX', 1, redis.call('ZRANGE', KEYS[1], 0, 0)[1])";
+
+/// When the first job that waits is due, less now, in seconds.
+fn due_in(server: &Server) -> f64 {
+    let script =
+        "local t = redis.call('TIME'); return redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2] - t[1] * 1000";
+    server.cmd(&["EVAL", script, "1", "dlock_queue_due:{q}"]).int() as f64 / 1000.0
+}
+
+#[test]
+fn a_job_whose_command_fails_comes_again_later_each_time() {
+    let server = Server::start();
+    expect(&server, &["queue", "put", "q", "x"], 0);
+    let fails = ["--retry-after", "100s", "--retry-at-most", "150s", "--", "false"];
+    for (attempt, most) in [(1, 100.0), (2, 150.0), (3, 150.0)] {
+        expect(&server, &[&["queue", "take", "q"][..], &fails].concat(), 1);
+        let due = due_in(&server);
+        // Less up to a half by chance, and what passed until it was asked.
+        assert!(due > most / 2.0 - 10.0 && due <= most + 1.0, "attempt {attempt}: {due}");
+        server.cmd(&["EVAL", FIRST_IS_DUE, "1", "dlock_queue_due:{q}"]);
+    }
 }
 
 #[test]

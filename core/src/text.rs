@@ -25,6 +25,18 @@ pub(crate) fn start_of(text: &str, bytes: usize) -> String {
     String::from_utf8_lossy(&text.as_bytes()[..bytes.min(text.len())]).into_owned()
 }
 
+/// A text that is kept on a server for others to read: hidden characters are escaped, and the rest is cut off at `bytes`.
+pub(crate) fn kept(text: &str, bytes: usize) -> String {
+    let mut kept = shown(&text[..floor_char_boundary(text, bytes)], usize::MAX);
+    kept.truncate(floor_char_boundary(&kept, bytes));
+    kept
+}
+
+/// As `str::floor_char_boundary`, which is newer than the oldest compiler that this crate supports.
+fn floor_char_boundary(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
 /// The text with hidden characters escaped as `\n` or `\u{1b}`, and with `...` in place of what is too long.
 fn shown(text: &str, longest: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(longest) + 8);
@@ -96,6 +108,16 @@ mod tests {
         assert_eq!(part.chars().count(), LONGEST_PART);
         assert!(part.ends_with("..."), "{part}");
         assert!(!part.contains("\\..."), "cut between characters: {part}");
+    }
+
+    #[test]
+    fn what_is_kept_is_one_visible_line_of_so_many_bytes() {
+        assert_eq!(kept("no route\nto \u{1b}[31mhost", 1_024), "no route\\nto \\u{1b}[31mhost");
+        assert_eq!(kept("äöü", 3), "ä");
+        for most in 0..40 {
+            let kept = kept(&"ä\n\u{202e}".repeat(20), most);
+            assert!(kept.len() <= most && !kept.contains(is_hidden), "{kept:?}");
+        }
     }
 
     proptest! {

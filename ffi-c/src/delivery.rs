@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use libdlock::Result;
 use libdlock_bridge::{Handle, ops};
 
-use crate::call::call;
+use crate::call::{Buffer, call, tell};
 use crate::error::{dlock_error_t, dlock_status_t, refuse, refuse_for};
 use crate::out::sized_out;
 use crate::queue::{DLOCK_JOB_ID_SIZE, dlock_queue_t};
@@ -66,6 +66,21 @@ pub unsafe extern "C" fn dlock_delivery_job(
             Ok(())
         })
     }
+}
+
+/// Writes the name of the queue that the hold is a delivery of and a NUL to `buffer`, as dlock_queue_name(): of a take from several
+/// queues, see dlock_queue_followed_by(), it tells them apart. No I/O.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_delivery_queue(
+    held: *const dlock_held_t,
+    buffer: *mut c_char,
+    buffer_size: usize,
+    out_len: *mut usize,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let into = Buffer { start: buffer, size: buffer_size, out_len };
+    // SAFETY: the caller's promise, see the header.
+    unsafe { tell("dlock_delivery_queue", into, error, |state| ops::delivery_queue(state, id(held))) }
 }
 
 /// The job is done: removes it from the queue. DLOCK_NOT_HELD when the delivery is over or was lost: then the job comes again, or

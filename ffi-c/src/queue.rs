@@ -62,7 +62,7 @@ pub struct dlock_job_t {
     pub delay_ms: i64,
     /// When it is due, in milliseconds since 1970 by the server's clock; -1 is after `delay_ms`, which otherwise has to be 0.
     pub at_ms: i64,
-    /// Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+    /// Jobs that are due come by priority, -32768 to 32767, the higher first.
     pub priority: i64,
 }
 
@@ -97,7 +97,7 @@ impl dlock_put_t {
 /// refused, DLOCK_INVALID_ARGUMENT for an option out of range, DLOCK_UNSUPPORTED with several independent servers.
 ///
 /// A queue has jobs, which are bytes. A job waits until it is due and is delivered at least once: one whose worker dies comes
-/// again. Jobs come in the order of their due times, then of priority, then of arrival.
+/// again. Jobs that are due come by priority, the higher first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_queue_open(
     client: *const dlock_client_t,
@@ -115,6 +115,29 @@ pub unsafe extern "C" fn dlock_queue_open(
             let name = text::name(name, name_len, op)?;
             let how = if options.is_null() { QueueArgs::default() } else { how(sized(options, "options", op)?) };
             out.put(handle(ops::queue_open(state, id(client), name, how)?));
+            Ok(())
+        })
+    }
+}
+
+/// Makes a handle of the same queue as `queue`, whose takes go on to `other` when no job of `queue` is due: so an urgent job is taken
+/// before all usual ones. A take asks one queue after the other, and waits for all when none has a job that is due;
+/// dlock_delivery_queue() says which one a job is of. Puts, counts and lists are of `queue` alone. Both
+/// handles may be freed before it, and `other` may be of several queues itself. No I/O. DLOCK_INVALID_ARGUMENT for queues of two
+/// clients.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlock_queue_followed_by(
+    queue: *const dlock_queue_t,
+    other: *const dlock_queue_t,
+    out_queue: *mut *mut dlock_queue_t,
+    error: *mut dlock_error_t,
+) -> dlock_status_t {
+    let op = "dlock_queue_followed_by";
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        call(op, error, |state| {
+            let out = Out::required(out_queue, "out_queue", op)?;
+            out.put(handle(ops::queue_followed_by(state, id(queue), id(other))?));
             Ok(())
         })
     }

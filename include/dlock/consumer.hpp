@@ -21,10 +21,12 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <typeinfo>
 #include <utility>
@@ -32,7 +34,6 @@
 #if defined(__has_include) && defined(__cpp_rtti)
 #if __has_include(<cxxabi.h>)
 #include <cxxabi.h>
-#include <memory>
 #define DLOCK_NAMES_EXCEPTIONS 1
 #endif
 #endif
@@ -40,9 +41,18 @@
 #include "client.hpp"
 #include "delivery.hpp"
 #include "error.hpp"
+#include "port_state.hpp"
 #include "queue.hpp"
 
 namespace dlock {
+
+/// The part of an exception that is kept as the reason which the dead list shows.
+enum class failure_reason {
+    /// Its type.
+    type,
+    /// For a std::exception what() says, too, which may have what not everybody should read.
+    text,
+};
 
 /// How a consumer works.
 struct consumer_options {
@@ -53,6 +63,7 @@ struct consumer_options {
     std::chrono::milliseconds longest_backoff = std::chrono::minutes(5);
     /// How long stop() and the destructor wait for jobs in hand before they are put back.
     std::chrono::milliseconds grace = std::chrono::seconds(10);
+    failure_reason reason = failure_reason::type;
     /// Is told what a handler threw, and that a delivery could not be ended, each with the delivery; without one, that
     /// the server could not be asked for jobs, which is tried again. Called on the consumer's threads, several at once;
     /// what it throws is ignored.
@@ -61,7 +72,7 @@ struct consumer_options {
 
 namespace detail {
 
-/// The type of what was thrown, never its text: that is the reason of a dead job, which others read.
+/// The type of what was thrown, never its text: others read the reason of a dead job.
 [[nodiscard]] inline std::string thrown_type() {
 #ifdef DLOCK_NAMES_EXCEPTIONS
     if (const std::type_info* type = abi::__cxa_current_exception_type()) {
@@ -74,12 +85,25 @@ namespace detail {
     return "its handler threw";
 }
 
+/// The same, and what it says.
+[[nodiscard]] inline std::string thrown_text() {
+    const auto type = thrown_type();
+    try {
+        throw;
+    } catch (const std::exception& cause) {
+        const std::string text = cause.what();
+        return text.empty() ? type : type + ": " + text;
+    } catch (...) {
+        return type;
+    }
+}
+
 } // namespace detail
 
 /// Takes the jobs of a queue on threads of its own and calls a handler with each, from its construction on.
 ///
 /// A handler that returns has done its job, which is acknowledged. One that throws has it put back with a back-off, and
-/// the type of what it threw is the reason should the job be dead. A handler may end the delivery itself. A take that
+/// consumer_options::reason of it is kept should the job be dead. A handler may end the delivery itself. A take that
 /// fails for a reason that passes is tried again, with pauses of up to 5 s; another reason, such as
 /// dlock::no_permission, ends the consumer, and wait() throws it. The queue and what the handler uses must outlive it.
 class consumer {
@@ -122,21 +146,18 @@ public:
         changed_.notify_all();
     }
     /// Takes no more jobs and waits for those in hand, at most for the grace. What is not done by then is put back for
-    /// another worker. Returns whether all was done in time.
+    /// another worker. Returns whether all was done in time. Waits up to 1 s for the server to have put them back,
+    /// which goes on after that.
     bool stop() { return stop(options_.grace); }
     bool stop(std::chrono::milliseconds grace) {
         request_stop();
-        std::unique_lock lock{mutex_};
-        // Longer than that would overflow the clock.
-        const auto wait = std::min<std::chrono::milliseconds>(grace, std::chrono::hours(24 * 365));
-        if (changed_.wait_for(lock, wait, [this] { return ended_ == threads_.size(); })) return true;
-        for (delivery* job : in_hand_) {
-            try {
-                if (job->valid()) job->nack(std::nullopt, "its worker stopped");
-            } catch (const error&) {
-                tell(job);
-            }
+        {
+            std::unique_lock lock{mutex_};
+            // Longer than that would overflow the clock.
+            const auto wait = std::min<std::chrono::milliseconds>(grace, std::chrono::hours(24 * 365));
+            if (changed_.wait_for(lock, wait, [this] { return ended_ == threads_.size(); })) return true;
         }
+        put_back();
         return false;
     }
     /// Waits until it has ended: after a stop, or by an error that does not pass, which it throws.
@@ -155,6 +176,55 @@ private:
         std::snprintf(cause.message, sizeof cause.message, "%s; allowed: %s", given.c_str(), allowed);
         std::snprintf(cause.allowed, sizeof cause.allowed, "%s", allowed);
         throw invalid_argument(cause);
+    }
+
+    /// The end of a delivery that is put back because its consumer stops.
+    class putting_back : public detail::pending {
+    public:
+        putting_back(consumer& of, delivery& job) noexcept : of_(of), job_(&job) {}
+        void complete(const std::shared_ptr<detail::port_state>&, const dlock_completion_t& done) override {
+            if (done.status == DLOCK_OK) return;
+            // A handler may have returned meanwhile, and its delivery be gone.
+            const std::lock_guard lock{of_.mutex_};
+            if (of_.in_hand_.count(job_) == 0) return;
+            try {
+                detail::raise(done.error);
+            } catch (const error&) {
+                of_.tell(job_);
+            }
+        }
+
+    private:
+        consumer& of_;
+        delivery* job_;
+    };
+
+    /// Puts back what is in hand. When the server is away, that may take as long as an operation: it is waited for 1 s.
+    void put_back() {
+        constexpr std::string_view why = "its worker stopped";
+        const auto port = std::make_shared<detail::port_state>();
+        {
+            const std::lock_guard lock{mutex_};
+            for (delivery* job : in_hand_) {
+                auto submit = [job, why](auto* to, auto* data, auto** op, auto* cause) {
+                    return dlock_submit_delivery_nack(to, job->get(), -1, why.data(), why.size(), data, op, cause);
+                };
+                try {
+                    if (job->valid()) port->start(std::make_shared<putting_back>(*this, *job), submit);
+                } catch (const error&) {
+                    tell(job);
+                }
+            }
+        }
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        const detail::dispatching call{port};
+        while (call.busy()) {
+            const auto left = until - std::chrono::steady_clock::now();
+            if (left <= left.zero()) break;
+            call.await(std::chrono::duration_cast<std::chrono::milliseconds>(left).count() + 1);
+            call.dispatch();
+        }
+        port->close();
     }
 
     void end() noexcept {
@@ -197,7 +267,7 @@ private:
             handler_(job);
         } catch (...) {
             tell(&job);
-            const auto reason = detail::thrown_type();
+            const auto reason = options_.reason == failure_reason::text ? detail::thrown_text() : detail::thrown_type();
             confirm(job, [&] {
                 job.nack(dlock::backoff(job.attempt(), options_.backoff, options_.longest_backoff), reason);
             });

@@ -95,6 +95,10 @@ public:
         const auto seen = job();
         return {seen.id, seen.id_len};
     }
+    /// The name of its queue, which tells those of dlock::queue::followed_by() apart.
+    [[nodiscard]] std::string queue_name() const {
+        return detail::text<DLOCK_NAME_SIZE>([&](auto... into) { return dlock_delivery_queue(get(), into...); });
+    }
     /// Which delivery of the job this is, from 1 on.
     [[nodiscard]] std::int64_t attempt() const { return job().attempt; }
     /// When the job was due, by the server's clock.

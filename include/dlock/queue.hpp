@@ -54,7 +54,7 @@ struct job_options {
     std::optional<std::chrono::system_clock::time_point> at = std::nullopt;
     /// Nothing: a new one. A job with an id is put once.
     std::optional<std::string> id = std::nullopt;
-    /// Of jobs that are due in the same millisecond, those of a higher priority, -32768 to 32767, come first.
+    /// Jobs that are due come by priority, -32768 to 32767, the higher first.
     std::int64_t priority = 0;
 };
 
@@ -189,7 +189,7 @@ private:
 };
 
 /// A delayed queue by name. A job is bytes: it waits until it is due and is delivered at least once, since that of a
-/// worker that dies comes again. Jobs come in the order of their due times, then of priority, then of arrival.
+/// worker that dies comes again. Jobs that are due come by priority, the higher first.
 class queue {
 public:
     queue(const client& client, std::string_view name, const queue_options& options = {}) {
@@ -199,6 +199,18 @@ public:
         detail::check([&](auto* cause) {
             return dlock_queue_open(client.get(), name.data(), name.size(), &how, queue_.out(), cause);
         });
+    }
+
+    /// The same queue, whose takes and consumers go on to `other` when no job of this queue is due: so an urgent job is
+    /// taken before all usual ones. A take asks one queue after the other, and waits for all when none has a job that
+    /// is due. Puts, counts and lists are of this queue alone. Throws dlock::invalid_argument
+    /// for queues of two clients.
+    [[nodiscard]] queue followed_by(const queue& other) const {
+        queue both;
+        detail::check([&](auto* cause) {
+            return dlock_queue_followed_by(queue_.get(), other.queue_.get(), both.queue_.out(), cause);
+        });
+        return both;
     }
 
     /// Puts a job. One with an id is put once: while one with that id waits, is being done or is dead, another put does
@@ -320,6 +332,8 @@ public:
     [[nodiscard]] const dlock_queue_t* get() const noexcept { return queue_.get(); }
 
 private:
+    queue() noexcept = default;
+
     [[nodiscard]] std::optional<delivery> take_ms(std::int64_t wait_ms, const cancel_token* cancel) {
         delivery taken;
         const auto* token = cancel != nullptr ? cancel->get() : nullptr;

@@ -54,6 +54,20 @@ impl Environment {
     }
 
     #[napi(catch_unwind)]
+    pub fn queue_followed_by(&self, queue: Given, other: Given) -> Answer<Given> {
+        answer("queueFollowedBy", |state| {
+            let both = ops::queue_followed_by(state, handle(queue), handle(other))?;
+            self.inner.lend(HandleKind::Queue, both);
+            Ok(give(both))
+        })
+    }
+
+    #[napi(catch_unwind)]
+    pub fn delivery_queue(&self, held: Given) -> Answer<String> {
+        answer("deliveryQueue", |state| ops::delivery_queue(state, handle(held)))
+    }
+
+    #[napi(catch_unwind)]
     pub fn queue_put(&self, id: i64, queue: Given, job: NewJob) -> Answer<Given> {
         self.submit("queuePut", id, |state| ops::queue_put(state, handle(queue), job.into()))
     }

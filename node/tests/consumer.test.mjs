@@ -112,6 +112,27 @@ onBothBackends((context) => {
     assert.equal(told.length, 2);
   });
 
+  it("the text of an error is the reason where that is asked for", async () => {
+    const queue = open({ maxAttempts: 1 });
+    const thrown = [
+      new RangeError("no route\nto \u001b[31mhost"),
+      "no paper",
+      new Error(""),
+      Object.assign(new Error(), { message: 5 }),
+      new TypeError("ä".repeat(2_000)),
+    ];
+    const handler = () => Promise.reject(thrown.shift());
+    const consumer = queue.consume(handler, { reason: "text", onError: () => undefined });
+    await queue.putMany(["a", "b", "c", "d", "e"]);
+    await until(async () => (await queue.counts()).dead === 5);
+    await consumer.stop();
+    const [first, second, third, fourth, long] = (await queue.dead.list()).map(({ reason }) => reason);
+    assert.equal(first, "RangeError: no route\\nto \\u{1b}[31mhost");
+    assert.deepEqual([second, third, fourth], ["string: no paper", "Error", "Error"]);
+    assert.match(long, /^TypeError: ä+$/);
+    assert.equal(Buffer.byteLength(long), 1_023);
+  });
+
   it("failures are warnings where nobody is told, without the text", async () => {
     const queue = open({ maxAttempts: 1 });
     const warnings = [];
@@ -263,6 +284,7 @@ onBothBackends((context) => {
       { backoff: { baseMs: -1 } },
       { backoff: { baseMs: 2, longestMs: 1 } },
       { backoff: { baseMs: 300_001 } },
+      { reason: "message" },
     ]) {
       throws(() => queue.consume(() => undefined, options), "INVALID_ARGUMENT");
     }
@@ -330,6 +352,38 @@ describe("a consumer in a process of its own", () => {
     const program = new Program("bad-listener.mjs", [shared.server.url, freshName()]);
     assert.equal(await program.line(), "came up: oops");
     assert.equal(await program.line(), "dead: 1, stopped: true");
+    await program.end();
+  });
+
+  it("a stop does not wait for a server that is away", async () => {
+    const proxy = await Proxy.start(shared.server.port);
+    const client = await connect(proxy.url, { operationTimeoutMs: 10_000, responseTimeoutMs: 500 });
+    const queue = client.queue(freshName());
+    await queue.putMany(["a", "b"]);
+    const { open: goOn, opened } = gate();
+    let begun = 0;
+    const handler = async () => {
+      begun += 1;
+      await opened;
+    };
+    const consumer = queue.consume(handler, { concurrency: 2, onError: () => undefined });
+    await until(() => begun === 2);
+    proxy.holdReplies();
+    const took = stopwatch();
+    assert.equal(await consumer.stop({ graceMs: 100 }), false);
+    // The operation goes on, and has twice as long.
+    assert.ok(took() < 5_000, String(took()));
+    goOn();
+    proxy.passReplies();
+    await client.close();
+    await proxy.close();
+  });
+
+  it("any number of them hear a signal, without a warning", async () => {
+    const program = new Program("many-consumers.mjs", [shared.server.url, freshName(), "15"]);
+    assert.equal(await program.line(), "running");
+    program.child.kill("SIGTERM");
+    assert.equal(await program.line(), "stopped: 15, warnings: 0, listeners left: 0");
     await program.end();
   });
 

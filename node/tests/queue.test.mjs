@@ -41,6 +41,26 @@ onBothBackends((context) => {
     await next.ack();
   });
 
+  it("a queue is followed by one of its client", async () => {
+    const [urgent, usual] = [open(), open()];
+    const both = urgent.followedBy(usual);
+    await usual.put("second");
+    await both.put("first");
+    const taken = await both.takeMany(2);
+    assert.deepEqual(
+      taken.map((delivery) => [delivery.queue.name, textOf(delivery)]),
+      [
+        [urgent.name, "first"],
+        [usual.name, "second"],
+      ],
+    );
+    assert.deepEqual(await both.ackMany(taken), [true, true]);
+    const theirs = await elsewhere(usual);
+    const error = throws(() => urgent.followedBy(theirs), "INVALID_ARGUMENT");
+    assert.equal(error.allowed, "queues of one client");
+    assert.throws(() => urgent.followedBy("usual"), { name: "TypeError", message: /^other must be a queue/ });
+  });
+
   it("payloads are strings and bytes of any kind and size", async () => {
     const queue = open({ maxPayload: 2 ** 20 });
     const payloads = [

@@ -1,11 +1,9 @@
 // Finds the native library, which Node loads as it loads CommonJS. It is looked for from this package, or from the bundle that this
 // has become a part of, and then from the program: a bundle may lie in a folder of its own.
 
-import { createRequire } from "node:module";
-
 import { here } from "./here.js";
 import type { Binding } from "./native.js";
-import { PLATFORMS } from "./platforms.js";
+import { PLATFORMS, requireNative } from "./platforms.js";
 
 export const binding = load();
 
@@ -19,7 +17,8 @@ function load(): Binding {
       if (from === undefined || target === undefined) continue;
       const packageName = `libdlock-${target}`;
       try {
-        return createRequire(from)(packageName) as Binding;
+        const binding = requireNative(from, target);
+        if (binding !== undefined) return binding as Binding;
       } catch (cause) {
         // Of a library that is there and does not load more can be said than of one that is missing.
         if (failure === undefined || !isMissing(cause, packageName)) failure = cause;

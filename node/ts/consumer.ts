@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { constants } from "node:os";
 
 import {
+  type About,
   type ReadersOf,
   callback,
   duration,
@@ -13,14 +14,15 @@ import {
   wrongArgument,
 } from "./arguments.js";
 import { wrongType } from "./convert.js";
-import { Delivery, TAKE_AWAY, unended } from "./delivery.js";
+import { type Delivery, TAKE_AWAY, unended } from "./delivery.js";
 import { refuseElsewhere } from "./elsewhere.js";
 import { DlockError, cancelled, invalidArgument, isFailure, unwrap } from "./error.js";
 import { microtask, pause } from "./loop.js";
 import type { Failure } from "./native.js";
 import { native } from "./port.js";
 import type { Queue } from "./queue.js";
-import { TAKEN } from "./queue-jobs.js";
+import { DELIVERY, TAKEN } from "./queue-jobs.js";
+import { hearSignals } from "./signals.js";
 import { warn } from "./warning.js";
 import { refuseUnbound } from "./unbound.js";
 
@@ -46,6 +48,11 @@ export interface ConsumeOptions {
   /** How long `stop` waits for jobs in hand, in whole milliseconds; 10000 by default. What is not done then is put back. */
   graceMs?: number | undefined;
   /**
+   * The part of an error that is kept as the reason of its job, which the dead list shows: its `name`, `"type"`, by default; with
+   * `"text"` its `message`, too, which may have what not everybody should read.
+   */
+  reason?: "type" | "text" | undefined;
+  /**
    * Told what a handler threw, with the delivery that it threw for; of a delivery whose end was not confirmed, with it; and of a server
    * that could not be asked for jobs, without one. By default these are warnings of the process (`DLOCK_JOB_FAILED`, `DLOCK_CONSUMER`).
    */
@@ -57,6 +64,7 @@ const CONSUME = {
   concurrency: optional(integer),
   backoff: group(BACKOFF),
   graceMs: duration,
+  reason: optional(reasonKind),
   onError: callback<ConsumeOptions["onError"]>,
 } satisfies ReadersOf<ConsumeOptions>;
 const STOP = { graceMs: duration };
@@ -67,6 +75,8 @@ const MOST = 10_000;
 /** How long a consumer waits before it asks again a server that it could not ask: at first, and at most. */
 const RETRY = [100, 5_000] as const;
 const STOPPED = "its consumer stopped";
+/** The time that a stop waits for jobs that it puts back: when the server is away, that may take as long as an operation. */
+const PUT_BACK_MS = 1_000;
 
 /**
  * Takes jobs of a queue and has a handler do them; made, and started, by `Queue.consume`. A server that cannot be reached does not end it:
@@ -80,6 +90,7 @@ export class Consumer implements AsyncDisposable {
   readonly #handler: Handler;
   readonly #backoff: readonly [baseMs: number, longestMs: number];
   readonly #graceMs: number;
+  readonly #reasonOf: (error: unknown) => string;
   readonly #onError: ConsumeOptions["onError"];
   readonly #stopping = new AbortController();
   readonly #inHand = new Set<Delivery>();
@@ -105,6 +116,7 @@ export class Consumer implements AsyncDisposable {
     this.#handler = handler;
     this.#backoff = [baseMs, longestMs];
     this.#graceMs = this.#grace(given.graceMs ?? 10_000);
+    this.#reasonOf = given.reason === "text" ? textOf : reasonOf;
     this.#onError = given.onError;
     this.#loops = Promise.all(Array.from({ length: concurrency }, () => this.#work()));
     this.#over = new Promise((resolve) => {
@@ -123,7 +135,7 @@ export class Consumer implements AsyncDisposable {
   /**
    * Takes no more jobs and waits for those in hand, `graceMs` at most, the consumer's own by default. What is not done by then is put
    * back, for another worker, and that delivery counts; its `signal` fires, and what its handler still does goes on. Resolves with
-   * whether all were done in time.
+   * whether all were done in time. It waits up to 1 s for the server to have put them back, which goes on after that.
    */
   stop(options?: { graceMs?: number | undefined }): Promise<boolean>;
   async stop(options?: { graceMs?: number | undefined }, ...surplus: unknown[]): Promise<boolean> {
@@ -131,15 +143,10 @@ export class Consumer implements AsyncDisposable {
     const given = readOptions(options, STOP, "stop(options)", { op: OP, object: this.queue.name });
     const graceMs = this.#grace(given.graceMs ?? this.#graceMs);
     this.requestStop();
-    const enough = new AbortController();
-    const done = this.#loops.then(() => true);
-    // A timer of Node takes 2^31 - 1 ms at most.
-    const late = pause(Math.min(graceMs, 2 ** 31 - 1), false, { signal: enough.signal }).catch(() => false);
-    const inTime = await Promise.race([done, late]);
-    enough.abort();
+    const inTime = await comesWithin(this.#loops, graceMs);
     if (!inTime) {
       this.#takingAway ??= Promise.all(Array.from(this.#inHand, (delivery) => this.#takeAway(delivery)));
-      await this.#takingAway;
+      await comesWithin(this.#takingAway, PUT_BACK_MS);
     }
     this.#isOver(inTime);
     return inTime;
@@ -169,17 +176,16 @@ export class Consumer implements AsyncDisposable {
     refuseSurplus(surplus, "run(options) has one argument");
     const about = { op: OP, object: this.queue.name };
     const { signals } = readOptions(options, RUN, "run(options)", about);
-    const stop = (): void => {
+    const unheard = hearSignals(signals, () => {
       this.requestStop();
-    };
-    for (const signal of signals) process.on(signal, stop);
+    });
     try {
       const stopped = once(this.#stopping.signal, "abort");
       if (!this.#stops()) await stopped;
       await this.stop();
       return await this.wait();
     } finally {
-      for (const signal of signals) process.off(signal, stop);
+      unheard();
     }
   }
 
@@ -202,7 +208,7 @@ export class Consumer implements AsyncDisposable {
       const taken = await this.queue[TAKEN]({ waitMs: undefined, signal: this.#stopping.signal });
       if (!isFailure(taken)) {
         failures = 0;
-        for (const delivered of taken) await this.#do(new Delivery(this.queue, delivered));
+        for (const delivered of taken) await this.#do(this.queue[DELIVERY](delivered));
       } else if (!this.#stops()) {
         failures += 1;
         await this.#away(taken, failures);
@@ -246,10 +252,11 @@ export class Consumer implements AsyncDisposable {
     } catch (error) {
       const { id, attempt, queue } = delivery;
       const which = `job ${JSON.stringify(id)} of queue ${JSON.stringify(queue.name)}`;
-      const reason = reasonOf(error);
-      this.#tell(error, delivery, "DLOCK_JOB_FAILED", `${which} failed in its delivery ${String(attempt)}: ${reason}`);
-      if (!delivery.ended)
-        await delivery.nack({ delayMs: unwrap(native.backoffMs(attempt, ...this.#backoff)), reason });
+      const message = `${which} failed in its delivery ${String(attempt)}: ${reasonOf(error)}`;
+      this.#tell(error, delivery, "DLOCK_JOB_FAILED", message);
+      if (delivery.ended) return;
+      const delayMs = unwrap(native.backoffMs(attempt, ...this.#backoff));
+      await delivery.nack({ delayMs, reason: this.#reasonOf(error) });
       return;
     }
     if (!delivery.ended) await delivery.ack();
@@ -288,10 +295,32 @@ export class Consumer implements AsyncDisposable {
 
 refuseUnbound(Consumer, "consumer", "consumer");
 
+/** Whether `done` comes within `ms`. */
+async function comesWithin(done: Promise<unknown>, ms: number): Promise<boolean> {
+  const enough = new AbortController();
+  // A timer of Node takes 2^31 - 1 ms at most.
+  const late = pause(Math.min(ms, 2 ** 31 - 1), false, { signal: enough.signal }).catch(() => false);
+  const inTime = await Promise.race([done.then(() => true), late]);
+  enough.abort();
+  return inTime;
+}
+
 /** Why a job failed: what kind of error it was, whose text may be anything. */
 function reasonOf(error: unknown): string {
   const name = error instanceof Error ? error.name : typeof error;
   return typeof name === "string" ? name.toWellFormed() : "Error";
+}
+
+/** The same with its text. */
+function textOf(error: unknown): string {
+  const text: unknown = error instanceof Error ? error.message : error;
+  return typeof text === "string" && text !== "" ? `${reasonOf(error)}: ${text.toWellFormed()}` : reasonOf(error);
+}
+
+function reasonKind(value: "type" | "text", what: string, about: About): "type" | "text" {
+  const given: unknown = value;
+  if (given === "type" || given === "text") return given;
+  throw invalidArgument(about.op, `${what}: ${String(given)} given`, '"type" or "text"', about.object);
 }
 
 function signalNames(value: readonly NodeJS.Signals[] | undefined, what: string): readonly NodeJS.Signals[] {

@@ -366,6 +366,8 @@ export interface Environment {
     maxPayload?: number,
     maxLength?: number,
   ): Answer<Handle>;
+  queueFollowedBy(queue: Handle, other: Handle): Answer<Handle>;
+  deliveryQueue(held: Handle): Answer<string>;
   /** Brings what was put: one. */
   queuePut(id: Id, queue: Handle, job: NativeNewJob): Submitted;
   /** Brings what was put. */

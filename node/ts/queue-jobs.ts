@@ -19,7 +19,7 @@ export interface PutOptions {
    * by default.
    */
   id?: string | undefined;
-  /** Of jobs that are due in the same millisecond, those of a higher priority come first: -32768 to 32767, 0 by default. */
+  /** Jobs that are due come by priority, -32768 to 32767, the higher first; 0 by default. */
   priority?: number | undefined;
 }
 
@@ -75,6 +75,9 @@ const JOB = { payload, ...PUT } satisfies ReadersOf<NewJob>;
 
 /** @internal The method of a queue that consumers take with. */
 export const TAKEN = Symbol("taken");
+
+/** @internal The method of a queue that makes a delivery of what consumers took. */
+export const DELIVERY = Symbol("delivery");
 
 /** @internal A job with the options of a put. */
 export function newJob(given: Payload, options: unknown, call: string, about: About): NativeNewJob {

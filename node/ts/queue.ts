@@ -23,6 +23,7 @@ import {
   type Put,
   type PutOptions,
   type QueueCounts,
+  DELIVERY,
   TAKEN,
   jobId,
   listed,
@@ -84,7 +85,8 @@ const HANDLE = Symbol("handle");
 
 /**
  * A delayed queue of one name, made by `Client.queue`. A job is bytes. It waits until it is due and is delivered at least once: a job
- * whose worker dies comes again. Jobs come in the order of their due times, then of priority, then of arrival.
+ * whose worker dies comes again. Jobs that are due come by priority, the
+ * higher first, and then by due time.
  *
  * ```js
  * const mails = client.queue("mails");
@@ -101,6 +103,8 @@ export class Queue implements AsyncIterable<Delivery> {
   /** The client, which lives as long as its queues. */
   readonly client: Client;
   readonly #handle: Handle;
+  /** The queues from which it takes when it has no job that is due. */
+  #then: readonly Queue[] = [];
 
   /** @internal */
   constructor(client: Client, name: string, handle: Handle) {
@@ -108,6 +112,24 @@ export class Queue implements AsyncIterable<Delivery> {
     this.name = name;
     this.#handle = handle;
     freeWith(this, handle);
+  }
+
+  /**
+   * The same queue, whose takes and consumers go on to `other` when no job of this queue is due: so an urgent job is taken before all usual
+   * ones. A take asks one queue after the other, and waits for all when none has a job that is due; `delivery.queue` is the one that a job is
+   * of. Puts, counts and lists are of this queue alone. No I/O.
+   *
+   * ```js
+   * const consumer = urgent.followedBy(usual).consume(send);
+   * ```
+   *
+   * Throws `DLOCK_INVALID_ARGUMENT` for a queue of another client.
+   */
+  followedBy(other: Queue): Queue {
+    if (!(other instanceof Queue)) throw wrongType("other", "a queue", other);
+    const both = new Queue(this.client, this.name, unwrap(native.queueFollowedBy(this.#handle, other.#handle)));
+    both.#then = [...this.#then, other, ...other.#then];
+    return both;
   }
 
   /**
@@ -212,7 +234,15 @@ export class Queue implements AsyncIterable<Delivery> {
     const giveBack = (unwanted: NativeDelivered[]): void => {
       for (const { held } of unwanted) discard(held, (id) => native.deliveryGiveBack(id, held));
     };
-    return unlessAborted(answer, signal, giveBack).map((delivered) => new Delivery(this, delivered));
+    return unlessAborted(answer, signal, giveBack).map((delivered) => this[DELIVERY](delivered));
+  }
+
+  /** @internal What was delivered, as a job of this queue, or of one that follows it. */
+  [DELIVERY](delivered: NativeDelivered): Delivery {
+    if (this.#then.length === 0) return new Delivery(this, delivered);
+    const name = unwrap(native.deliveryQueue(delivered.held));
+    const of = name === this.name ? this : this.#then.find((other) => other.name === name);
+    return new Delivery(of ?? this, delivered);
   }
 
   /**

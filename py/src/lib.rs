@@ -98,12 +98,13 @@ mod _native {
     #[pymodule_export]
     use crate::queue::{
         Delivered, backoff_ms, cancel_fire, cancel_new, delivery_ack, delivery_give_back, delivery_nack,
-        queue_ack_many, queue_cancel, queue_counts, queue_dead, queue_open, queue_peek, queue_purge, queue_purge_dead,
-        queue_put, queue_put_many, queue_remove_dead, queue_requeue_all_dead, queue_requeue_dead, queue_take,
-        queue_take_many, submit_delivery_ack, submit_delivery_give_back, submit_delivery_nack, submit_queue_ack_many,
-        submit_queue_cancel, submit_queue_counts, submit_queue_dead, submit_queue_peek, submit_queue_purge,
-        submit_queue_purge_dead, submit_queue_put, submit_queue_put_many, submit_queue_remove_dead,
-        submit_queue_requeue_all_dead, submit_queue_requeue_dead, submit_queue_take, submit_queue_take_many,
+        delivery_queue, queue_ack_many, queue_cancel, queue_counts, queue_dead, queue_followed_by, queue_open,
+        queue_peek, queue_purge, queue_purge_dead, queue_put, queue_put_many, queue_remove_dead,
+        queue_requeue_all_dead, queue_requeue_dead, queue_take, queue_take_many, submit_delivery_ack,
+        submit_delivery_give_back, submit_delivery_nack, submit_queue_ack_many, submit_queue_cancel,
+        submit_queue_counts, submit_queue_dead, submit_queue_peek, submit_queue_purge, submit_queue_purge_dead,
+        submit_queue_put, submit_queue_put_many, submit_queue_remove_dead, submit_queue_requeue_all_dead,
+        submit_queue_requeue_dead, submit_queue_take, submit_queue_take_many,
     };
     #[pymodule_export]
     use crate::rw_lock::{

@@ -129,6 +129,17 @@ pub(crate) fn queue_open(
 }
 
 #[pyfunction]
+pub(crate) fn queue_followed_by(py: Python<'_>, queue: u64, other: u64) -> PyResult<ObjectHandle> {
+    let handle = quick(py, "queue_followed_by", |state| ops::queue_followed_by(state, queue, other))?;
+    Ok(ObjectHandle::new(HandleKind::Queue, handle))
+}
+
+#[pyfunction]
+pub(crate) fn delivery_queue(py: Python<'_>, held: u64) -> PyResult<String> {
+    quick(py, "delivery_queue", |state| ops::delivery_queue(state, held))
+}
+
+#[pyfunction]
 pub(crate) fn queue_put(py: Python<'_>, queue: u64, job: NewJob) -> PyResult<Put> {
     let job = new_job(job);
     blocking(py, "queue_put", |state| ops::queue_put(state, queue, job)).map(put)

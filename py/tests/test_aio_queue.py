@@ -15,6 +15,7 @@ import pytest
 import libdlock
 from conftest import Python
 from libdlock import Backoff, NewJob, aio
+from proxy import Proxy
 
 
 async def comes(queue: aio.Queue) -> aio.Delivery:
@@ -187,6 +188,22 @@ async def test_a_job_that_fails_comes_again_after_the_back_off(
     ]
     (job,) = await queue.dead.list()
     assert job.reason == "LookupError"
+
+
+async def test_the_text_of_an_exception_is_the_reason_where_asked(aio_client: aio.Client, name: str) -> None:
+    queue = aio_client.queue(name, max_attempts=1)
+
+    async def handle(delivery: aio.Delivery) -> None:
+        raise LookupError("no route\nto host")
+
+    async def dead() -> bool:
+        return (await queue.counts()).dead == 1
+
+    async with queue.consume(handle, reason="text"):
+        await queue.put("a")
+        await until(dead)
+    (job,) = await queue.dead.list()
+    assert job.reason == "LookupError: no route\\nto host"
 
 
 async def test_a_stop_finishes_what_is_in_hand_and_takes_no_more(aio_client: aio.Client, name: str) -> None:
@@ -369,3 +386,55 @@ def test_a_signal_lets_the_job_in_hand_be_finished(
     out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (0, "done a\nfinished True\n"), err
     assert [job.id for job in queue.peek()] == ["b"]
+
+
+SEVERAL = """
+import asyncio, sys
+from libdlock import aio
+
+async def main():
+    async with aio.connect(sys.argv[1]) as client:
+        consumers = [client.queue(sys.argv[2] + str(at)).consume(print) for at in range(3)]
+        runs = [asyncio.ensure_future(consumer.run()) for consumer in consumers]
+        await asyncio.sleep(0)
+        consumers[0].request_stop()  # takes the handler of nobody else away
+        await runs[0]
+        print("running", flush=True)
+        print("finished", await asyncio.gather(*runs), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_a_signal_stops_all_consumers_that_run(
+    python: Python, client: libdlock.Client, url: str, name: str
+) -> None:
+    if url.startswith("memory"):
+        pytest.skip("of this process alone")
+    process = python(SEVERAL, url, name)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running\n"
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "finished [True, True, True]\n"), err
+
+
+async def test_a_stop_does_not_wait_for_a_server_that_is_away(proxy: Proxy, name: str) -> None:
+    begun = asyncio.Event()
+
+    async def handle(delivery: aio.Delivery) -> None:
+        begun.set()
+        await asyncio.sleep(20)
+
+    async with aio.connect(proxy.url, operation_timeout=10, response_timeout=0.5) as client:
+        queue = client.queue(name)
+        await queue.put("a")
+        consumer = queue.consume(handle)
+        await consumer.start()
+        await asyncio.wait_for(begun.wait(), 20)
+        proxy.black_hole()
+        start = time.monotonic()
+        assert not await consumer.stop(grace=0.1)
+        # The operation goes on, and has twice as long.
+        assert time.monotonic() - start < 5
+        proxy.passes_again()

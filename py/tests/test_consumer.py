@@ -14,6 +14,7 @@ import pytest
 import libdlock
 from conftest import Python
 from libdlock import Backoff, NewJob
+from proxy import Proxy
 
 SOON = Backoff(0.02, 0.05)
 
@@ -87,6 +88,38 @@ def test_a_job_that_never_succeeds_is_dead(client: libdlock.Client, name: str) -
             time.sleep(0.005)
     (dead,) = queue.dead.list()
     assert (dead.attempts, dead.reason) == (2, "ZeroDivisionError")
+
+
+class Untold(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+def test_the_text_of_an_exception_is_the_reason_where_asked(
+    client: libdlock.Client, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The log has the texts as they are, which pytest's processes cannot tell one another.
+    monkeypatch.setattr(logging.getLogger("libdlock"), "disabled", True)
+    queue = client.queue(name, max_attempts=1)
+    errors = [
+        LookupError("no route\nto \x1b[31mhost \ud800"),
+        ZeroDivisionError(),
+        Untold(),
+        ValueError("ä" * 2_000),
+    ]
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        raise errors[int(delivery.id)]
+
+    with queue.consume(handle, reason="text"):
+        queue.put_many([NewJob("x", id=str(at)) for at in range(len(errors))])
+        end = time.monotonic() + 20
+        while queue.counts().dead < len(errors):
+            assert time.monotonic() < end
+            time.sleep(0.005)
+    *short, long = [job.reason for job in sorted(queue.dead.list(), key=lambda job: job.id)]
+    assert short == ["LookupError: no route\\nto \\u{1b}[31mhost \\ud800", "ZeroDivisionError", "Untold"]
+    assert long is not None and long.startswith("ValueError: ää") and len(long.encode()) == 1_024
 
 
 def test_a_handler_may_end_its_delivery_itself(client: libdlock.Client, name: str) -> None:
@@ -242,6 +275,8 @@ def test_wrong_arguments_are_refused(client: libdlock.Client, name: str) -> None
             queue.consume(print, concurrency=concurrency)
     with pytest.raises(libdlock.InvalidArgument, match="0 or more"):
         queue.consume(print, grace=-1)
+    with pytest.raises(libdlock.InvalidArgument, match='"type" or "text"'):
+        queue.consume(print, reason="message")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Backoff"):
         queue.consume(print, backoff=5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a handler must be a function, not NoneType"):
@@ -282,6 +317,59 @@ def test_a_signal_lets_the_job_in_hand_be_finished(
     )
     assert sorted(job.id for job in queue.peek()) == (["b"] if in_time else ["a", "b"])
     assert queue.counts().in_flight == 0
+
+
+SEVERAL = """
+import sys, threading, libdlock
+client = libdlock.connect(sys.argv[1])
+
+def run(name):
+    done = client.queue(name).consume(print).run()
+    print(f"finished {done}\\n", end="", flush=True)
+
+threads = [threading.Thread(target=run, args=(sys.argv[2] + str(at),)) for at in range(2)]
+for thread in threads:
+    thread.start()
+run(sys.argv[2])
+"""
+
+
+def test_a_signal_stops_all_consumers_that_run(
+    python: Python, client: libdlock.Client, url: str, name: str
+) -> None:
+    if url.startswith("memory"):
+        pytest.skip("of this process alone")
+    process = python(SEVERAL, url, name)
+    end = time.monotonic() + 20
+    for queue in (client.queue(name + number) for number in ("", "0", "1")):
+        while queue.counts().waiters == 0:
+            assert time.monotonic() < end
+            time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (0, "finished True\n" * 3), err
+
+
+def test_a_stop_does_not_wait_for_a_server_that_is_away(proxy: Proxy, name: str) -> None:
+    begun, go_on = threading.Barrier(3), threading.Event()
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        begun.wait(20)
+        go_on.wait(20)
+
+    with libdlock.connect(proxy.url, operation_timeout=10, response_timeout=0.5) as client:
+        queue = client.queue(name)
+        queue.put_many(["a", "b"])
+        consumer = queue.consume(handle, concurrency=2)
+        consumer.start()
+        begun.wait(20)
+        proxy.black_hole()
+        start = time.monotonic()
+        assert not consumer.stop(grace=0.1)
+        # The operation goes on, and has twice as long.
+        assert time.monotonic() - start < 5
+        go_on.set()
+        proxy.passes_again()
 
 
 def test_a_killed_consumer_loses_no_job(python: Python, client: libdlock.Client, url: str, name: str) -> None:

@@ -45,6 +45,22 @@ def test_a_job_of_one_client_is_done_by_another(
     assert ours.counts()[:4] == (0, 0, 0, 0)
 
 
+def test_a_queue_is_followed_by_one_of_its_client(
+    client: libdlock.Client, other: libdlock.Client, name: str
+) -> None:
+    urgent, usual = client.queue(name), client.queue(name + "-usual")
+    both = urgent.followed_by(usual)
+    usual.put("second")
+    both.put("first")
+    taken = both.take_many(2)
+    assert [(job.queue, job.payload) for job in taken] == [(name, b"first"), (usual.name, b"second")]
+    assert both.ack_many(taken) == [True, True]
+    with pytest.raises(libdlock.InvalidArgument, match="queues of one client"):
+        urgent.followed_by(other.queue(name))
+    with pytest.raises(TypeError, match="followed by one, not by str"):
+        urgent.followed_by("usual")  # type: ignore[arg-type]
+
+
 def test_jobs_come_when_they_are_due_and_by_priority(client: libdlock.Client, name: str) -> None:
     queue = client.queue(name)
     later = datetime.now(timezone.utc) + timedelta(hours=1)

@@ -33,6 +33,11 @@ final class QueueVerbs implements Verbs {
     @Override
     public void addTo(Map<String, Verb> all) {
         all.put("queue", this::open);
+        all.put("follow", step -> {
+            queues.put(step.object(2), named(step).followedBy(queues.get(step.object(1))));
+            return "";
+        });
+        all.put("job_queue", step -> "queue=" + delivery(step).queue().name());
         all.put("put", this::put);
         all.put("put_all", step -> {
             List<NewJob> jobs = Arrays.stream(step.option("payloads", "").split(","))

@@ -31,6 +31,12 @@ public:
                 std::make_shared<dlock::queue>(client(step), step.objects.at(1), options(step));
             return values();
         };
+        all["follow"] = [this](const step& step) {
+            const auto& other = *queues_.at(step.objects.at(1));
+            queues_[step.objects.at(2)] = std::make_shared<dlock::queue>(named(step)->followed_by(other));
+            return values();
+        };
+        all["job_queue"] = [this](const step& step) { return values().add("queue", delivery(step).queue_name()); };
         all["put"] = [this](const step& step) {
             const auto put = named(step)->put(step.option("payload"), job(step));
             return values().add("id", put.id).add("is_new", put.is_new);

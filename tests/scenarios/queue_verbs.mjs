@@ -30,6 +30,10 @@ export const verbs = (clients, things) => {
       };
       things.set(queue, clients.get(client).queue(name, options));
     },
+    follow([queue, other, both]) {
+      things.set(both, things.get(queue).followedBy(things.get(other)));
+    },
+    job_queue: ([delivery]) => ({ queue: things.get(delivery).queue.name }),
     async put([queue], { payload, id, delay_ms, at_ms, priority }) {
       const options = { id, delayMs: number(delay_ms), at: number(at_ms), priority: number(priority) };
       const put = await things.get(queue).put(payload, options);

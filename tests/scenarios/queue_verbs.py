@@ -22,6 +22,13 @@ class QueueVerbs(Verbs):
         self._things[queue] = self._clients[client].queue(name, lease=seconds(lease_ms), **numbers)
         return {}
 
+    async def follow(self, queue: str, other: str, both: str) -> Values:
+        self._things[both] = self._things[queue].followed_by(self._things[other])
+        return {}
+
+    async def job_queue(self, delivery: str) -> Values:
+        return {"queue": self._things[delivery].queue}
+
     async def put(
         self,
         queue: str,

@@ -31,6 +31,12 @@ impl Queues {
                 self.queues.insert(step.objects[2].to_owned(), queue);
                 nothing()
             }
+            "follow" => {
+                let both = self.named(step).followed_by(&self.queues[step.objects[1]]);
+                self.queues.insert(step.objects[2].to_owned(), both);
+                nothing()
+            }
+            "job_queue" => nothing().add("queue", self.deliveries[step.objects[0]].queue()),
             "put" => {
                 let put = self.named(step).put(job(step)).await?;
                 nothing().add("id", put.id).add("is_new", put.is_new)

@@ -66,8 +66,9 @@ pub use self::lock_all::{
     lock_all_release,
 };
 pub use self::queue::{
-    JobArgs, QueueArgs, backoff_ms, delivery_ack, delivery_give_back, delivery_job, delivery_nack, queue_ack_many,
-    queue_key, queue_name, queue_open, queue_put, queue_put_many, queue_take, queue_take_many,
+    JobArgs, QueueArgs, backoff_ms, delivery_ack, delivery_give_back, delivery_job, delivery_nack, delivery_queue,
+    queue_ack_many, queue_followed_by, queue_key, queue_name, queue_open, queue_put, queue_put_many, queue_take,
+    queue_take_many,
 };
 pub use self::queue_jobs::{
     listed_jobs, listed_jobs_keep, queue_cancel, queue_counts, queue_dead, queue_peek, queue_purge, queue_purge_dead,

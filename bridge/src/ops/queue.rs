@@ -48,7 +48,7 @@ pub struct JobArgs {
     pub delay_ms: Option<i64>,
     /// When it is due, in milliseconds since 1970. Excludes `delay_ms`.
     pub at_ms: Option<i64>,
-    /// Of jobs that are due in the same millisecond, those of a higher priority come first.
+    /// Jobs that are due come by priority, the higher first.
     pub priority: i64,
 }
 
@@ -91,6 +91,30 @@ pub fn queue_open(state: &State, client: Handle, name: &[u8], how: QueueArgs) ->
     let options = read_options(how, OP).map_err(|error| error.on(&key))?;
     let queue = client.client.queue_with(name, options)?;
     state.insert(Arc::new(QueueEntry { queue, client }))
+}
+
+/// As `Queue::followed_by` of core: a queue like `queue`, whose takes go on to `other`. No I/O.
+///
+/// # Errors
+/// `InvalidArgument` for a queue of another client, `Closed`.
+pub fn queue_followed_by(state: &State, queue: Handle, other: Handle) -> Result<Handle> {
+    const OP: &str = "followed by";
+    let (first, second) = (find(state, queue, OP)?, find(state, other, OP)?);
+    if !Arc::ptr_eq(&first.client, &second.client) {
+        let given = format_args!("the queue {:?} of another client was given", second.queue.name());
+        let error = Error::refused(ErrorKind::InvalidArgument, OP, given, "queues of one client");
+        return Err(error.on(first.queue.key()));
+    }
+    let queue = first.queue.followed_by(&second.queue);
+    state.insert(Arc::new(QueueEntry { queue, client: first.client.clone() }))
+}
+
+/// The name of the queue that the hold `held` is a delivery of, without the client's key prefix. No I/O.
+///
+/// # Errors
+/// `InvalidArgument` for a hold of anything else.
+pub fn delivery_queue(state: &State, held: Handle) -> Result<String> {
+    Ok(delivery(state, held, "queue")?.queue().to_owned())
 }
 
 fn read_options(how: QueueArgs, op: &'static str) -> Result<QueueOptions> {

@@ -1,7 +1,9 @@
 //! `dlock queue take`: a job, and a command that does it.
 
+use std::time::Duration;
+
 use libdlock::lease::LossReason;
-use libdlock::queue::{Delivery, QueueOptions};
+use libdlock::queue::{ConsumeOptions, Delivery, QueueOptions};
 use libdlock::{ErrorKind, Wait};
 use serde_json::json;
 use tokio::time::timeout;
@@ -70,6 +72,11 @@ async fn print(delivery: Delivery, args: &TakeArgs, out: &Out) -> Result<u8, Fai
     Ok(0)
 }
 
+/// After how long the job comes again, whose command failed.
+fn backoff(delivery: &Delivery, args: &TakeArgs) -> Duration {
+    ConsumeOptions::default().backoff(args.retry_after, args.retry_at_most).backoff_of(delivery.attempt())
+}
+
 /// Runs the command on the job: it is done when that succeeds, and comes again when it does not.
 async fn carry_out(delivery: Delivery, args: &TakeArgs, signals: &mut Signals, out: &Out) -> Result<u8, Failure> {
     let environment = [
@@ -81,7 +88,8 @@ async fn carry_out(delivery: Delivery, args: &TakeArgs, signals: &mut Signals, o
     let mut child = match Child::start(&args.command, &environment, Some(delivery.payload().to_vec())) {
         Ok(child) => child,
         Err(failure) => {
-            let _ = delivery.nack_after(args.retry_after, "its command cannot be started").await;
+            let delay = backoff(&delivery, args);
+            let _ = delivery.nack_after(delay, "its command cannot be started").await;
             return Err(failure);
         }
     };
@@ -97,7 +105,10 @@ async fn carry_out(delivery: Delivery, args: &TakeArgs, signals: &mut Signals, o
     }
     let ended = match code {
         0 => delivery.ack().await,
-        _ => delivery.nack_after(args.retry_after, &format!("its command ended with code {code}")).await,
+        _ => {
+            let delay = backoff(&delivery, args);
+            delivery.nack_after(delay, &format!("its command ended with code {code}")).await
+        }
     };
     match ended {
         Ok(()) => Ok(code),

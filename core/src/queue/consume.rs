@@ -65,8 +65,8 @@ impl ConsumeOptions {
         self
     }
 
-    /// After how long a job is due again that failed at this attempt.
-    pub(crate) fn backoff_of(&self, attempt: u32) -> Duration {
+    /// After how long a job is due again that failed at this attempt, from 1 on: for [`Delivery::nack_after`].
+    pub fn backoff_of(&self, attempt: u32) -> Duration {
         let doubled = self.backoff.saturating_mul(1_u32.checked_shl(attempt.saturating_sub(1)).unwrap_or(u32::MAX));
         doubled.min(self.max_backoff).mul_f64(1.0 - fastrand::f64() / 2.0)
     }

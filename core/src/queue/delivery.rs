@@ -81,6 +81,11 @@ impl Delivery {
         self.job.attempt
     }
 
+    /// The name of its queue, without the client's key prefix.
+    pub fn queue(&self) -> &str {
+        self.shared.name().as_given()
+    }
+
     /// When the job was due, by the server's clock.
     pub fn due(&self) -> SystemTime {
         self.job.due
@@ -144,7 +149,7 @@ impl Delivery {
 
     /// As [`Delivery::ack_shared`], of several: what became of each. When one of them is of another queue all are held as before.
     pub(crate) async fn ack_each(queue: &Arc<QueueObject>, deliveries: &[&Delivery]) -> Vec<Result<()>> {
-        if let Some(other) = deliveries.iter().find(|delivery| !Arc::ptr_eq(&delivery.shared, queue)) {
+        if let Some(other) = deliveries.iter().find(|delivery| !delivery.is_of(queue)) {
             let given = match other.key() == queue.name().as_str() {
                 true => "a delivery that another client took was given".to_owned(),
                 false => format!("a delivery of the queue {:?} was given", other.key()),
@@ -201,12 +206,16 @@ impl Delivery {
         self.shared.name().as_str()
     }
 
+    pub(super) fn is_of(&self, queue: &Arc<QueueObject>) -> bool {
+        Arc::ptr_eq(&self.shared, queue)
+    }
+
     pub(super) fn events(&self) -> &Events {
         &self.shared.client().events
     }
 
     /// The job is not done: puts it back, due at once at the place that it had. When it was delivered as often as it may be, it is
-    /// dead, for this reason, of which 1,024 bytes are kept.
+    /// dead, for this reason, of which 1,024 bytes are kept, its control characters escaped.
     ///
     /// # Errors and cancel safety
     /// As [`Delivery::ack`].
@@ -242,7 +251,7 @@ impl Delivery {
     }
 
     fn nack_step(&self, delay: Option<Duration>, reason: &str) -> Nack {
-        let reason = reason[..reason.floor_char_boundary_at(MAX_REASON)].to_owned();
+        let reason = crate::text::kept(reason, MAX_REASON);
         Nack { owner: self.grant.owner().to_owned(), delay, seen: Seen::Yes, reason }
     }
 
@@ -330,17 +339,6 @@ impl Delivery {
             true => self.shared.extend(OP, &self.grant, lease).await,
             false => Err(self.shared.not_held(OP, Some(&self.grant))),
         }
-    }
-}
-
-/// As `str::floor_char_boundary`, which is newer than the oldest compiler that this crate supports.
-trait FloorCharBoundary {
-    fn floor_char_boundary_at(&self, most: usize) -> usize;
-}
-
-impl FloorCharBoundary for str {
-    fn floor_char_boundary_at(&self, most: usize) -> usize {
-        (0..=most.min(self.len())).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
     }
 }
 

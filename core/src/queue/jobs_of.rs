@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::Queue;
 use super::step::{Inspect, Inspected, List, Listed, Remove, Removed, Requeue};
 use crate::error::{Error, ErrorKind, Result};
-use crate::step::{Carried, Once, Step};
+use crate::step::Step;
 
 /// The most jobs that one list has.
 const MAX_LISTED: usize = 1_000;
@@ -130,9 +130,15 @@ impl Queue {
 
     async fn remove_one(&self, dead: bool, id: &str) -> Result<Removed> {
         self.shared.check_open(Remove::OP)?;
-        let id = Some(id.to_owned()).filter(|id| !id.is_empty());
-        let Some(id) = id else { return Ok(Removed { count: 0, delivered: false }) };
-        let remove = |once| Remove { once, dead, id: Some(id.clone()) };
+        match id {
+            "" => Ok(Removed { count: 0, delivered: false }),
+            id => self.remove(dead, Some(id)).await,
+        }
+    }
+
+    /// The job of this id, or as many as one script should remove.
+    async fn remove(&self, dead: bool, id: Option<&str>) -> Result<Removed> {
+        let remove = |once| Remove { once, dead, id: id.map(str::to_owned) };
         let removed = self.client().operate_once(self.shared.name(), remove).await.map_err(|failed| failed.error)?;
         self.client().counters.queue.removed(removed.count);
         Ok(removed)
@@ -162,14 +168,9 @@ impl Queue {
         // As many as there are now: what comes meanwhile may never end.
         let all = if dead { there.dead } else { there.ready.saturating_add(there.delayed) };
         while count < all {
-            let remove = Remove { once: Once::in_process(), dead, id: None };
-            match self.shared.run_now(&remove).await? {
-                Carried { out: Some(Removed { count: 0, .. }), .. } => break,
-                Carried { out: Some(removed), .. } => {
-                    self.client().counters.queue.removed(removed.count);
-                    count += removed.count;
-                }
-                Carried { out: None, .. } => return Err(self.shared.too_late(Remove::OP)),
+            match self.remove(dead, None).await?.count {
+                0 => break,
+                removed => count += removed,
             }
         }
         Ok(count)
@@ -183,10 +184,9 @@ impl Queue {
     /// # Cancel safety
     /// Dropping the future may leave it done or not done.
     pub async fn requeue_dead(&self, id: &str) -> Result<bool> {
-        let id = Some(id.to_owned()).filter(|id| !id.is_empty());
         match id {
-            Some(id) => Ok(self.shared.run_now(&Requeue { id: Some(id) }).await? > 0),
-            None => Ok(false),
+            "" => Ok(false),
+            id => Ok(self.requeue(Some(id)).await? > 0),
         }
     }
 
@@ -198,11 +198,18 @@ impl Queue {
         let (all, mut count) = (self.counts().await?.dead, 0);
         // As many as are dead now: those that die again meanwhile may never end.
         while count < all {
-            match self.shared.run_now(&Requeue { id: None }).await? {
+            match self.requeue(None).await? {
                 0 => break,
                 moved => count += moved,
             }
         }
         Ok(count)
+    }
+
+    /// The job of this id, or as many as one script should move.
+    async fn requeue(&self, id: Option<&str>) -> Result<u64> {
+        self.shared.check_open(Requeue::OP)?;
+        let requeue = |once| Requeue { once, id: id.map(str::to_owned) };
+        self.client().operate_once(self.shared.name(), requeue).await.map_err(|failed| failed.error)
     }
 }

@@ -73,6 +73,8 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 pub struct Queue {
     shared: Arc<QueueObject>,
     options: QueueOptions,
+    /// The queues from which it takes when it has no job that is due, in their order; none of these has others.
+    then: Arc<[Queue]>,
 }
 
 /// What a put has done.
@@ -90,7 +92,41 @@ impl Queue {
     pub(crate) fn open(queues: &Arc<Queues>, name: &str, options: QueueOptions) -> Result<Queue> {
         let shared = queues.open(name)?;
         options.check().map_err(|error| error.on(shared.name().as_str()))?;
-        Ok(Queue { shared, options })
+        Ok(Queue { shared, options, then: Arc::default() })
+    }
+
+    /// The same queue, whose takes and consumers go on to `other` when no job of this queue is due: so an urgent job is taken
+    /// before all usual ones. Puts, counts and lists are of this queue alone. `other` may be followed by others itself. No I/O.
+    ///
+    /// A take asks one queue after the other, and waits for all when none has a job that is due. Which one a job is of,
+    /// [`Delivery::queue`] says.
+    ///
+    /// ```
+    /// # let client = libdlock::Client::blocking_connect("memory://")?;
+    /// # client.block_on(async {
+    /// let (urgent, usual) = (client.queue("urgent")?, client.queue("usual")?);
+    /// usual.put("news").await?;
+    /// urgent.put("alarm").await?;
+    /// let both = urgent.followed_by(&usual);
+    /// let first = both.take().await?;
+    /// assert_eq!((first.queue(), first.payload()), ("urgent", &b"alarm"[..]));
+    /// first.ack().await?;
+    /// assert_eq!(both.take().await?.queue(), "usual");
+    /// # Ok::<(), libdlock::Error>(()) })?;
+    /// # Ok::<(), libdlock::Error>(())
+    /// ```
+    pub fn followed_by(&self, other: &Queue) -> Queue {
+        let then = self.then.iter().chain(other.in_order()).map(|queue| queue.with_then(Arc::default())).collect();
+        self.with_then(then)
+    }
+
+    fn with_then(&self, then: Arc<[Queue]>) -> Queue {
+        Queue { shared: self.shared.clone(), options: self.options, then }
+    }
+
+    /// This queue, and those that follow it.
+    fn in_order(&self) -> impl Iterator<Item = &Queue> {
+        [self].into_iter().chain(self.then.iter())
     }
 
     /// The name that it was made with. On the server the client's `key_prefix` stands before it, and so it does in errors and
@@ -213,6 +249,11 @@ impl Drop for Queue {
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("name", self.shared.name()).field("options", &self.options).finish()
+        let mut all = f.debug_struct("Queue");
+        all.field("name", self.shared.name()).field("options", &self.options);
+        if !self.then.is_empty() {
+            all.field("then", &self.then);
+        }
+        all.finish()
     }
 }

@@ -69,7 +69,11 @@ pub(crate) enum Action {
         request: u8,
         late: bool,
     },
-    Requeue(Option<u8>),
+    Requeue {
+        id: Option<u8>,
+        request: u8,
+        late: bool,
+    },
     Foreign(Foreign),
 }
 
@@ -123,7 +127,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         1 => Just(Action::Inspect),
         1 => (any::<bool>(), 1..5u64).prop_map(|(dead, most)| Action::List { dead, most }),
         2 => (any::<bool>(), prop::option::weighted(0.8, 0..12u8), 0..3u8, late).prop_map(|(dead, id, request, late)| Action::Remove { dead, id, request, late }),
-        1 => prop::option::weighted(0.8, 0..12u8).prop_map(Action::Requeue),
+        1 => (prop::option::weighted(0.8, 0..12u8), 3..6u8, late).prop_map(|(id, request, late)| Action::Requeue { id, request, late }),
         1 => foreign.prop_map(Action::Foreign),
     ];
     // Pauses that land before, on and behind due times and the ends of leases and keys.
@@ -133,6 +137,11 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
 
 fn client(number: u8) -> String {
     format!("11111111-2222-8333-8444-55555555555{number}")
+}
+
+/// A request that may come again: made at a time that all repeats of it name.
+fn request_of(number: u8, pair: &Pair<QueueState>) -> Once {
+    Once::new(&format!("{}:2{number}", client(0)), ServerTime(pair.now.0 / 60_000_000 * 60_000_000))
 }
 
 fn owner(number: u8) -> String {
@@ -198,15 +207,14 @@ impl Model for QueueState {
             Action::Inspect => pair.step(&Inspect, false),
             Action::List { dead, most } => pair.step(&List { dead: *dead, most: *most }, false),
             Action::Remove { dead, id, request, late } => {
-                let made = ServerTime(pair.now.0 / 60_000_000 * 60_000_000);
-                let once = match id {
-                    Some(_) => Once::new(&format!("{}:2{request}", client(0)), made),
-                    None => Once::in_process(),
-                };
+                let once = request_of(*request, pair);
                 let id = id.map(|id| format!("job {id}"));
                 pair.step(&Remove { once, dead: *dead, id }, *late);
             }
-            Action::Requeue(id) => pair.step(&Requeue { id: id.map(|id| format!("job {id}")) }, false),
+            Action::Requeue { id, request, late } => {
+                let once = request_of(*request, pair);
+                pair.step(&Requeue { once, id: id.map(|id| format!("job {id}")) }, *late);
+            }
             Action::Foreign(action) => foreign(pair, action),
         }
     }
@@ -234,20 +242,15 @@ impl Model for QueueState {
             (owner, (token.parse().unwrap(), id.to_owned()))
         });
         let held = held.collect();
-        let [due, leases, dead] = [step::DUE, step::LEASES, step::DEAD].map(|kind| {
-            let key = key(pair, kind);
-            let scores = pair.read_scores(&key);
-            assert_eq!(scores.deadline, None, "{kind} would be gone with its jobs");
-            Ranked::of(scores.value)
-        });
+        let [due, leases, dead] = [step::DUE, step::LEASES, step::DEAD].map(|kind| key(pair, kind));
         let last = key(pair, step::LAST);
         QueueState {
             jobs,
             done: Remembered::read_back(pair, step::DONE),
-            due,
-            leases,
+            due: Ranked::read_back(pair, &due),
+            leases: Ranked::read_back(pair, &leases),
             held,
-            dead,
+            dead: Ranked::read_back(pair, &dead),
             last: pair.read_text(&last),
             queue: Queue::read_back(pair, &step::QUEUE),
         }

@@ -55,13 +55,14 @@ impl NewJob {
         self
     }
 
-    /// It is due at this time, by the clock of the server. One that is past is due at once, before what is due later.
+    /// It is due at this time, by the clock of the server. One that is past is due at once, before what is due later
+    /// and has its priority.
     pub fn at(mut self, time: SystemTime) -> NewJob {
         self.due = When::At(time);
         self
     }
 
-    /// Of jobs that are due in the same millisecond, those of a higher priority come first. 0 unless it is set.
+    /// Jobs that are due come by priority, the higher first. 0 unless it is set.
     pub fn priority(mut self, priority: i16) -> NewJob {
         self.priority = priority;
         self

@@ -1,6 +1,8 @@
 //! Taking jobs.
 
+use std::future::{Future, poll_fn};
 use std::mem;
+use std::task::Poll;
 use std::time::Duration;
 
 use super::step::{MAX_TAKEN, Take};
@@ -24,7 +26,7 @@ impl Drop for Unseen {
 impl Queue {
     /// Takes the first job that is due, waiting as long as it takes.
     ///
-    /// In the order of due time, then priority, then arrival. Takers of all processes are served in their order.
+    /// In the order of priority, then due time, then arrival. Takers of all processes are served in their order.
     ///
     /// # Errors
     /// [`ErrorKind::Connection`] when the server could not be asked for `operation_timeout`; [`ErrorKind::OutcomeUnknown`] when
@@ -64,6 +66,43 @@ impl Queue {
     /// # Errors and cancel safety
     /// As [`Queue::take_timeout`].
     pub async fn take_for(&self, wait: Wait) -> Result<Option<Delivery>> {
+        if self.then.is_empty() {
+            return self.take_alone(wait).await;
+        }
+        let (clock, asked_at) = (&self.client().clock, self.client().clock.now());
+        for queue in self.in_order() {
+            if let Some(delivery) = queue.take_alone(Wait::Try).await? {
+                return Ok(Some(delivery));
+            }
+        }
+        let left = match wait {
+            Wait::For(wait) => Wait::For(wait.saturating_sub(clock.now().since(asked_at))),
+            wait => wait,
+        };
+        match left.until(asked_at) {
+            None => Ok(None),
+            Some(_) => self.take_from_any(left).await,
+        }
+    }
+
+    /// Waits for all queues; of those that have a job at the same time the first gives it.
+    async fn take_from_any(&self, wait: Wait) -> Result<Option<Delivery>> {
+        let mut takes: Vec<_> = self.in_order().map(|queue| Some(Box::pin(queue.take_alone(wait)))).collect();
+        poll_fn(|context| {
+            for take in &mut takes {
+                match take.as_mut().map(|take| take.as_mut().poll(context)) {
+                    None | Some(Poll::Pending) => {}
+                    // Its wait is over, and those of the others soon.
+                    Some(Poll::Ready(Ok(None))) => *take = None,
+                    Some(Poll::Ready(taken)) => return Poll::Ready(taken),
+                }
+            }
+            if takes.iter().all(Option::is_none) { Poll::Ready(Ok(None)) } else { Poll::Pending }
+        })
+        .await
+    }
+
+    async fn take_alone(&self, wait: Wait) -> Result<Option<Delivery>> {
         let term = self.term()?;
         let asked_at = self.client().clock.now();
         self.shared.check_open(Take::OP)?;
@@ -92,11 +131,11 @@ impl Queue {
             let allowed = format!("1 to {MAX_TAKEN}");
             return Err(Error::refused(ErrorKind::InvalidArgument, Take::OP, given, allowed).on(self.key()));
         }
-        let taken = self.take_now(most).await?;
-        if !taken.is_empty() || wait == Wait::Try {
-            return Ok(taken);
+        let mut taken = Unseen(self.take_now(most).await?);
+        if !taken.0.is_empty() || wait == Wait::Try {
+            return Ok(mem::take(&mut taken.0));
         }
-        let mut taken = Unseen(self.take_for(wait).await?.into_iter().collect());
+        taken.0.extend(self.take_for(wait).await?);
         if !taken.0.is_empty() && most > 1 {
             // What follows is a bonus: what is taken already is not given up for an error.
             taken.0.extend(self.take_now(most - 1).await.unwrap_or_default());
@@ -104,9 +143,20 @@ impl Queue {
         Ok(mem::take(&mut taken.0))
     }
 
+    /// Takes those that are due now, from one queue after the other.
+    async fn take_now(&self, most: usize) -> Result<Vec<Delivery>> {
+        let mut taken = Unseen(Vec::new());
+        for queue in self.in_order() {
+            if taken.0.len() < most {
+                taken.0.extend(queue.take_now_alone(most - taken.0.len()).await?);
+            }
+        }
+        Ok(mem::take(&mut taken.0))
+    }
+
     /// The jobs of these deliveries are done: removes them from the queue, by one request for each 100. In their order what
-    /// [`Delivery::ack`] would say of each; [`ErrorKind::InvalidArgument`] of all when one is of another queue, and then all of these
-    /// jobs go back.
+    /// [`Delivery::ack`] would say of each; [`ErrorKind::InvalidArgument`] of all when one is of another queue than this and those
+    /// that follow it, and then all of these jobs go back.
     ///
     /// # Cancel safety
     /// Dropping the future does not stop it.
@@ -132,10 +182,22 @@ impl Queue {
 
     /// As [`Queue::ack_many`], of deliveries that their work may still have at hand.
     pub(crate) async fn ack_each(&self, deliveries: &[&Delivery]) -> Vec<Result<()>> {
-        Delivery::ack_each(&self.shared, deliveries).await
+        let is_of = |queue: &Queue, delivery: &Delivery| delivery.is_of(&queue.shared);
+        if self.then.is_empty() || !deliveries.iter().all(|each| self.in_order().any(|queue| is_of(queue, each))) {
+            return Delivery::ack_each(&self.shared, deliveries).await;
+        }
+        let mut answers: Vec<Option<Result<()>>> = vec![None; deliveries.len()];
+        for queue in self.in_order() {
+            let of_it: Vec<usize> = (0..deliveries.len()).filter(|at| is_of(queue, deliveries[*at])).collect();
+            let each: Vec<&Delivery> = of_it.iter().map(|at| deliveries[*at]).collect();
+            for (at, ended) in of_it.into_iter().zip(Delivery::ack_each(&queue.shared, &each).await) {
+                answers[at].get_or_insert(ended);
+            }
+        }
+        answers.into_iter().flatten().collect()
     }
 
-    async fn take_now(&self, most: usize) -> Result<Vec<Delivery>> {
+    async fn take_now_alone(&self, most: usize) -> Result<Vec<Delivery>> {
         let (term, client) = (self.term()?, self.client());
         let request = || {
             let mut step = super::Jobs::acquire(client, self.shared.name(), term, false, true);

@@ -3,6 +3,7 @@
 mod consumers;
 mod counted;
 mod ending;
+mod followed;
 mod order;
 mod waiting;
 

@@ -60,6 +60,12 @@ impl Once {
         &self.id
     }
 
+    /// The same request, remembered with how many things it was carried out on, as in `counted.lua`. None that arrives once anyway.
+    pub(crate) fn counted(&self, count: u64) -> Once {
+        let id = if self.id.is_empty() { String::new() } else { format!("{count}/{}", self.id) };
+        Once { id, void_after: self.void_after }
+    }
+
     /// Whether no attempt takes effect any more.
     pub(crate) fn is_void(&self, now: ServerTime) -> bool {
         now > self.void_after
@@ -148,6 +154,17 @@ impl Remembered {
     /// As `known` in `once.lua`.
     pub(crate) fn knows(&self, id: &str) -> bool {
         self.until.contains_key(id)
+    }
+
+    /// As `counted_before` in `counted.lua`: with which count [`Once::counted`] was remembered of this request.
+    pub(crate) fn count_of(&self, once: &Once) -> Option<u64> {
+        let till = once.void_after.0;
+        let same_till = self.order.range((till, String::new())..).take_while(|(until, _)| *until == till);
+        let mut counts = same_till.filter_map(|(_, known)| {
+            let (count, id) = known.split_once('/')?;
+            if id == once.id { count.parse().ok() } else { None }
+        });
+        counts.next()
     }
 
     /// As `forget` in `once.lua`.

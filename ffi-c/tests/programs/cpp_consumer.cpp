@@ -1,8 +1,14 @@
 // dlock::consumer: handlers that return and throw, what is in hand at a stop, and a queue that cannot be used any more.
 #include "check.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -106,6 +112,32 @@ void what_a_handler_throws_puts_its_job_back() {
     CHECK(mails.dead().list().at(0).reason == "std::out_of_range");
 }
 
+void the_text_of_what_is_thrown_is_kept_where_asked() {
+    dlock::queue_options once;
+    once.max_attempts = 1;
+    auto mails = open(once);
+    for (const char* id : {"0", "1", "2"}) {
+        dlock::job_options with_id;
+        with_id.id = id;
+        mails.put("x", with_id);
+    }
+    dlock::consumer_options options;
+    options.reason = dlock::failure_reason::text;
+    dlock::consumer workers{mails,
+                            [&](dlock::delivery& job) {
+                                if (job.id() == "0") throw std::out_of_range("no route\nto \x1b[31mhost");
+                                if (job.id() == "1") throw std::out_of_range("");
+                                throw 2;
+                            },
+                            options};
+    eventually([&] { return mails.counts().dead == 3; });
+    CHECK(workers.stop());
+    std::map<std::string, std::string> reasons;
+    for (const auto& job : mails.dead().list()) reasons[job.id] = job.reason.value_or("none");
+    CHECK(reasons["0"] == "std::out_of_range: no route\\nto \\u{1b}[31mhost");
+    CHECK(reasons["1"] == "std::out_of_range" && reasons["2"] == "int");
+}
+
 void a_handler_may_end_its_delivery() {
     auto mails = open();
     mails.put("x");
@@ -143,6 +175,45 @@ void a_stop_puts_back_what_is_not_done_in_time() {
         finished.open();
     }
     CHECK(lost == 2 && mails.counts().ready == 2);
+    mails.purge();
+}
+
+/// The server answers nobody for a while.
+void pause_server(std::chrono::milliseconds time) {
+    const std::string url = server_url();
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
+    const int to = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(to >= 0 && connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const std::string command = "CLIENT PAUSE " + std::to_string(time.count()) + " ALL\r\n";
+    CHECK(write(to, command.data(), command.size()) == static_cast<ssize_t>(command.size()));
+    char reply[5];
+    CHECK(read(to, reply, sizeof reply) == 5 && std::string(reply, 5) == "+OK\r\n");
+    close(to);
+}
+
+void a_stop_does_not_wait_for_a_server_that_is_away() {
+    auto mails = open();
+    mails.put_many({"x", "y"});
+    gate finished;
+    std::atomic<int> begun{0};
+    dlock::consumer_options options;
+    options.concurrency = 2;
+    dlock::consumer workers{mails,
+                            [&](dlock::delivery&) {
+                                begun++;
+                                finished.pass();
+                            },
+                            options};
+    eventually([&] { return begun == 2; });
+    const auto away = 5s;
+    pause_server(away);
+    const auto start = std::chrono::steady_clock::now();
+    CHECK(!workers.stop(50ms) && std::chrono::steady_clock::now() - start < away - 1s);
+    finished.open();
+    eventually([&] { return mails.counts().ready == 2; });
     mails.purge();
 }
 
@@ -189,8 +260,10 @@ void nonsense_is_refused() {
 int main() {
     RUN(jobs_are_done_several_at_a_time);
     RUN(what_a_handler_throws_puts_its_job_back);
+    RUN(the_text_of_what_is_thrown_is_kept_where_asked);
     RUN(a_handler_may_end_its_delivery);
     RUN(a_stop_puts_back_what_is_not_done_in_time);
+    RUN(a_stop_does_not_wait_for_a_server_that_is_away);
     RUN(a_handler_may_ask_for_the_stop);
     RUN(an_error_that_stays_ends_it);
     RUN(nonsense_is_refused);

@@ -87,7 +87,7 @@ void jobs_come_in_order_and_in_batches() {
     };
     dlock::job_options later;
     later.delay = 60s;
-    const std::vector<dlock::new_job> jobs{{"d", at(2)}, {"b", at(1)}, {"c", at(1)}, {"a", at(1, 1)}, {"e", later}};
+    const std::vector<dlock::new_job> jobs{{"d", at(2)}, {"b", at(1)}, {"c", at(1)}, {"a", at(3, 1)}, {"e", later}};
     const auto puts = mails.put_many(jobs);
     CHECK(puts.size() == 5 && puts[0].is_new && puts[0].id != puts[1].id);
     CHECK(mails.counts().ready == 4 && mails.counts().delayed == 1);

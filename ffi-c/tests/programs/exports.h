@@ -144,6 +144,7 @@
     X(dlock_counting_semaphore_drain, dlock_counting_semaphore_drain(NULL, NULL, error))                               \
     X(dlock_counting_semaphore_inspect, dlock_counting_semaphore_inspect(NULL, NULL, error))                           \
     X(dlock_queue_open, dlock_queue_open(NULL, NULL, 0, NULL, NULL, error))                                            \
+    X(dlock_queue_followed_by, dlock_queue_followed_by(NULL, NULL, NULL, error))                                       \
     X(dlock_queue_free, dlock_queue_free(NULL))                                                                        \
     X(dlock_queue_name, dlock_queue_name(NULL, NULL, 0, NULL, error))                                                  \
     X(dlock_queue_put, dlock_queue_put(NULL, NULL, NULL, error))                                                       \
@@ -152,6 +153,7 @@
     X(dlock_queue_take_many, dlock_queue_take_many(NULL, 0, 0, NULL, NULL, NULL, error))                               \
     X(dlock_backoff_ms, dlock_backoff_ms(0, 0, 0, NULL, error))                                                        \
     X(dlock_delivery_job, dlock_delivery_job(NULL, NULL, error))                                                       \
+    X(dlock_delivery_queue, dlock_delivery_queue(NULL, NULL, 0, NULL, error))                                          \
     X(dlock_delivery_ack, dlock_delivery_ack(NULL, error))                                                             \
     X(dlock_queue_ack_many, dlock_queue_ack_many(NULL, NULL, 0, NULL, error))                                          \
     X(dlock_delivery_nack, dlock_delivery_nack(NULL, 0, NULL, 0, error))                                               \

@@ -56,11 +56,11 @@ static void a_job_is_put_taken_and_acknowledged(void) {
     CHECK(dlock_held_free(held) == DLOCK_OK && dlock_queue_free(queue) == DLOCK_OK);
 }
 
-static void jobs_come_by_due_time_and_priority(void) {
+static void jobs_come_by_priority_and_due_time(void) {
     dlock_queue_t* queue = open_queue(client, NULL);
     dlock_job_t jobs[5];
     static const char* const payloads[] = {"d", "b", "c", "a", "later"};
-    static const int64_t at_ms[] = {2000, 1000, 1000, 1000, -1};
+    static const int64_t at_ms[] = {2000, 1000, 1000, 3000, -1};
     for (int at = 0; at < 5; at++) {
         jobs[at] = job_of(payloads[at], strlen(payloads[at]));
         jobs[at].at_ms = at_ms[at];
@@ -291,7 +291,7 @@ static void what_waits_is_listed_and_cancelled(void) {
 int main(void) {
     client = open_client();
     RUN(a_job_is_put_taken_and_acknowledged);
-    RUN(jobs_come_by_due_time_and_priority);
+    RUN(jobs_come_by_priority_and_due_time);
     RUN(a_take_waits_for_a_put_and_is_cancelled);
     RUN(a_job_that_failed_comes_again_until_it_is_dead);
     RUN(a_lost_delivery_is_not_acknowledged);

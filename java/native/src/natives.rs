@@ -196,6 +196,8 @@ fn methods() -> Box<[NativeMethod<'static>]> {
         "workerSnowflake" "(J[J)J" worker::worker_snowflake,
         "backoffMs" "(JJJ)J" queue::backoff_ms,
         "queueOpen" "(J[BJJJJJ)J" queue::queue_open,
+        "queueFollowedBy" "(JJ)J" queue::queue_followed_by,
+        "deliveryQueue" "(J)[B" queue::delivery_queue,
         "queuePut" "(JJJ[B[BJJJ)J" queue::queue_put,
         "queuePutBlocking" "(J[B[BJJJ)[B" queue::queue_put_blocking,
         "queueTakeBlocking" "(JJJ)[B" queue::queue_take_blocking,

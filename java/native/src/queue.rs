@@ -41,6 +41,18 @@ pub fn queue_open<'local>(
     })
 }
 
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn queue_followed_by(env: EnvUnowned<'_>, _: JClass<'_>, queue: jlong, other: jlong) -> jlong {
+    plain(env, "queueFollowedBy", |state| {
+        ops::queue_followed_by(state, queue as u64, other as u64).map(|both| both as jlong)
+    })
+}
+
+#[jni_mangle("org.libdlock.internal.Native")]
+pub fn delivery_queue<'local>(env: EnvUnowned<'local>, _: JClass<'local>, held: jlong) -> JByteArray<'local> {
+    with_env(env, "deliveryQueue", |state, env| array(env, ops::delivery_queue(state, held as u64)?.as_bytes()))
+}
+
 /// `id` is null for a new one.
 #[jni_mangle("org.libdlock.internal.Native")]
 pub fn queue_put<'local>(

@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 from . import _native
-from ._consumers import ConsumerView
+from ._consumers import PUT_BACK, ConsumerView, Reason
 from ._convert import Seconds, optional_ms
-from ._deliveries import STOPPED, reason_of
+from ._deliveries import STOPPED
 from ._delivery import Delivery
 from ._errors import Cancelled, DlockError
 from ._jobs import Backoff
+from ._signals import hearing, tell
 from ._unheld import UnheldObject
 
 Handler: TypeAlias = Callable[[Delivery], object]
@@ -50,8 +51,9 @@ class Consumer(ConsumerView):
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
+        reason: Reason,
     ) -> None:
-        super().__init__(queue, concurrency, backoff, grace)
+        super().__init__(queue, concurrency, backoff, grace, reason)
         if not callable(handler):
             raise TypeError(f"a handler must be a function, not {type(handler).__name__}")
         if inspect.iscoroutinefunction(handler):
@@ -90,12 +92,23 @@ class Consumer(ConsumerView):
         """Takes no more jobs and waits for those in hand, `grace` seconds at most, the consumer's own unless given.
 
         What is not done by then is put back, for another worker, and that delivery counts; its handler's thread goes on, and
-        sees `delivery.valid` false. Returns whether all were done in time.
+        sees `delivery.valid` false. Returns whether all were done in time. It waits up to 1 s for the server to have put
+        them back, which goes on after that.
         """
         waiting = self._grace if grace is None else self._seconds(grace)
         self.request_stop()
         if self._joined(waiting):
             return True
+        putting_back = threading.Thread(target=self._put_back, name="libdlock-consumer-end", daemon=True)
+        try:
+            putting_back.start()
+        except RuntimeError:  # at the end of the process there are no more threads
+            self._put_back()
+        else:
+            putting_back.join(PUT_BACK)
+        return False
+
+    def _put_back(self) -> None:
         with self._lock:
             left = list(self._in_hand)
         for delivery in left:
@@ -104,7 +117,6 @@ class Consumer(ConsumerView):
                     delivery.nack(reason=STOPPED)
                 except DlockError as error:
                     self._tell_unended(delivery, error)
-        return False
 
     def wait(self, timeout: Seconds | None = None) -> bool:
         """Waits until all threads have ended, `timeout` seconds at most; whether they have.
@@ -121,8 +133,8 @@ class Consumer(ConsumerView):
     def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
         """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
 
-        The error is raised. On the main thread the handlers of the signals are its own meanwhile. Returns whether all jobs
-        in hand were done within the grace.
+        The error is raised. On the main thread the handlers of the signals are its own meanwhile; consumers that run on
+        other threads hear those signals with it. Returns whether all jobs in hand were done within the grace.
         """
         with self._stopped_by(signals):
             self.start()
@@ -135,18 +147,17 @@ class Consumer(ConsumerView):
 
     @contextlib.contextmanager
     def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
         # The one before: whatever `signal.getsignal` gives, C's own handler as `None`.
         before: dict[int, Any] = {}
-        try:
-            for number in signals:
-                before[number] = signal.signal(number, lambda *_: self.request_stop())
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        is_main = threading.current_thread() is threading.main_thread()
+        with hearing(signals, self.request_stop):
+            try:
+                for number in signals if is_main else ():
+                    before[number] = signal.signal(number, lambda heard, _: tell(heard))
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _joined(self, within: float | None) -> bool:
         until = None if within is None else time.monotonic() + within
@@ -204,7 +215,7 @@ class Consumer(ConsumerView):
         if not isinstance(error, Exception):  # such as `SystemExit`: it asks for an end
             self._fail(error)
         if not delivery.ended:
-            delivery.nack(self._delay_after(delivery, error), reason_of(error))
+            delivery.nack(self._delay_after(delivery, error), self._reason_of(error))
 
     def _fail(self, error: BaseException) -> None:
         self._failure = error

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from ._convert import Seconds, milliseconds, whole
-from ._deliveries import DeliveryView, reason_of
+from ._deliveries import DeliveryView, reason_of, text_of
 from ._errors import DlockError, NotHeld, refused
 from ._jobs import Backoff
 from ._log import logger
 from ._unheld import UnheldObject
 
+Reason: TypeAlias = Literal["type", "text"]
+"""The part of an exception that is kept as the reason of its job: the type, or the text too."""
+
+_REASONS = {"type": reason_of, "text": text_of}
 _OP = "consume"
 #: How long a consumer waits before it asks again a server that it could not ask.
 RETRIES = (0.1, 5.0)
+#: The time that a stop waits for jobs that it puts back: when the server is away, that takes as long as an operation.
+PUT_BACK = 1.0
 _MOST = 10_000
 
 
@@ -22,7 +28,9 @@ class ConsumerView:
 
     _label: ClassVar[str]
 
-    def __init__(self, queue: UnheldObject, concurrency: int, backoff: Backoff, grace: Seconds) -> None:
+    def __init__(
+        self, queue: UnheldObject, concurrency: int, backoff: Backoff, grace: Seconds, reason: Reason
+    ) -> None:
         name = queue._name
         self._of = queue
         self._concurrency = whole(concurrency, "concurrency", op=_OP, name=name)
@@ -33,6 +41,9 @@ class ConsumerView:
         self._backoff = backoff
         self._retry = Backoff(*RETRIES)
         self._grace = self._seconds(grace)
+        if reason not in _REASONS:
+            raise refused(f"reason: {reason!r} given", '"type" or "text"', op=_OP, name=name)
+        self._reason_of = _REASONS[reason]
         self._failure: BaseException | None = None
 
     def _seconds(self, grace: Seconds) -> float:
@@ -49,17 +60,17 @@ class ConsumerView:
         logger.warning(
             "job %r of queue %r failed in its delivery %d: %s",
             delivery.id,
-            self._of._name,
+            delivery.queue,
             delivery.attempt,
             reason_of(error),
             exc_info=error,
         )
 
-    def _tell_unended(self, delivery: DeliveryView, error: DlockError) -> None:
+    def _tell_unended(self, delivery: DeliveryView, error: Exception) -> None:
         """Of a job that could not be acknowledged or put back."""
         lost = "was lost" if isinstance(error, NotHeld) else "could not be ended"
         text = "delivery of job %r of queue %r %s, and the job may come again: %s"
-        logger.warning(text, delivery.id, self._of._name, lost, str(error))
+        logger.warning(text, delivery.id, delivery.queue, lost, str(error) or f"no answer in {PUT_BACK:g} s")
 
     def _tell_away(self, error: DlockError, pause: float) -> None:
         text = "no job could be taken from queue %r; the next attempt follows in %.1f s: %s"

@@ -56,6 +56,11 @@ class DeliveryView(SaysElsewhere):
         return self._delivered.id
 
     @property
+    def queue(self) -> str:
+        """The name of its queue, without the client's key prefix."""
+        return self._queue._name
+
+    @property
     def attempt(self) -> int:
         """Which delivery of the job this is, from 1 on."""
         return self._delivered.attempt
@@ -154,3 +159,12 @@ def acknowledged(given: Iterable[DeliveryView], kind: type[DeliveryView]) -> Ite
 def reason_of(error: BaseException) -> str:
     """Why a job failed: the exception's type, whose text may be anything."""
     return type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """Why a job failed: the exception's type and its text."""
+    try:
+        text = str(error).encode(errors="backslashreplace").decode()
+    except Exception:  # a text that cannot be had is none
+        text = ""
+    return f"{reason_of(error)}: {text}" if text else reason_of(error)

@@ -50,6 +50,7 @@ __all__ = [
     "delivery_ack",
     "delivery_give_back",
     "delivery_nack",
+    "delivery_queue",
     "fresh_holder",
     "greenlets_seen",
     "held_downgrade",
@@ -108,6 +109,7 @@ __all__ = [
     "queue_cancel",
     "queue_counts",
     "queue_dead",
+    "queue_followed_by",
     "queue_open",
     "queue_peek",
     "queue_purge",
@@ -385,6 +387,8 @@ def queue_open(
     max_payload: int | None,
     max_length: int | None,
 ) -> ObjectHandle: ...
+def queue_followed_by(queue: int, other: int) -> ObjectHandle: ...
+def delivery_queue(held: int) -> str: ...
 def queue_put(queue: int, job: _NewJob) -> _Put: ...
 def queue_put_many(queue: int, jobs: list[_NewJob]) -> list[_Put]: ...
 def queue_take(into: list[Delivered], queue: int, wait_ms: int | None, cancel: int | None) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, cast
 
 from . import _native
 from ._convert import Seconds, name_bytes, optional_ms, whole
@@ -14,8 +14,14 @@ from ._unheld import UnheldObject
 _OP = "queue"
 
 
+_Q = TypeVar("_Q", bound="NamedQueue")
+
+
 class NamedQueue(UnheldObject):
     """A queue of one name."""
+
+    # The queues from which it takes when it has no job that is due.
+    _then: tuple[NamedQueue, ...] = ()
 
     # What rq, Celery, `queue.Queue`, beanstalkd and SQS call it.
     _elsewhere: ClassVar = {
@@ -59,6 +65,31 @@ class NamedQueue(UnheldObject):
         )
         super().__init__(client, name, handle)
 
+    def followed_by(self: _Q, other: _Q) -> _Q:
+        """The same queue, whose takes and consumers go on to `other` when no job of this queue is due. Costs no I/O.
+
+            urgent.followed_by(usual).consume(send).run()
+
+        So an urgent job is taken before all usual ones. A take asks one queue after the other, and waits for all when none
+        has a job that is due; `delivery.queue` says which one a job is of. Puts, counts and lists
+        are of this queue alone. `InvalidArgument` for a queue of another client.
+        """
+        if not isinstance(other, type(self)):
+            raise TypeError(f"a {self._label} is followed by one, not by {type(other).__name__}")
+        both = object.__new__(type(self))
+        handle = _native.queue_followed_by(self._number, other._number)
+        UnheldObject.__init__(both, self._client, self._name, handle)
+        both._then = (*self._then, other, *other._then)
+        return both
+
+    def _of(self: _Q, delivered: _native.Delivered) -> _Q:
+        """The queue that a job is of: this, or one that follows it."""
+        if not self._then:
+            return self
+        name = _native.delivery_queue(delivered.grant.handle)
+        others = [queue for queue in self._then if queue._name == name != self._name]
+        return cast("_Q", others[0]) if others else self
+
     def _jobs(self, jobs: Iterable[NewJob | Payload]) -> list[_native._NewJob]:
         if isinstance(jobs, Payload):
             raise TypeError(f"jobs must be an iterable of jobs, not one {type(jobs).__name__}: give [job]")
@@ -73,9 +104,6 @@ class NamedQueue(UnheldObject):
 
     def _id(self, id: str, op: str) -> bytes:
         return id_bytes(id, self._name, op)
-
-
-_Q = TypeVar("_Q", bound=NamedQueue)
 
 
 class OpensQueues(OpenedClient, Generic[_Q]):

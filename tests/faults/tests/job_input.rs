@@ -57,8 +57,8 @@ async fn jobs_out_of_range_are_refused_before_any_request() {
     for good in [
         NewJob::new("x").id(long),
         NewJob::new("x").id("\u{1F980} \r\n"),
-        NewJob::new("x").id("past").at(UNIX_EPOCH - YEAR).priority(i16::MIN),
-        NewJob::new("x").id("10 years").delay(10 * YEAR).priority(i16::MAX),
+        NewJob::new("x").id("past").at(UNIX_EPOCH - YEAR).priority(i16::MAX),
+        NewJob::new("x").id("10 years").delay(10 * YEAR).priority(i16::MIN),
         NewJob::new("x").id("100 years").delay(100 * YEAR),
     ] {
         assert!(queue.put(good.clone()).await.unwrap_or_else(|error| panic!("{good:?}: {error}")).is_new);

@@ -102,6 +102,41 @@ async fn a_lost_answer_delivers_and_ends_a_job_once() {
     assert_eq!(work(&queue, 1).await.keys().collect::<Vec<_>>(), ["2"]);
 }
 
+/// Each answer that is lost is that to the first of two requests for all of them: what they count comes before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_answer_counts_what_was_removed_and_requeued() {
+    const JOBS: u64 = 350;
+    let cut = Cut::new().await;
+    let warm = cut.client.queue("warm").expect("a name");
+    warm.put("x").await.expect("put");
+    assert_eq!(warm.purge().await.expect("purge"), 1, "the server knows the script");
+    let queue = cut.client.queue_with("mails", QueueOptions::default().max_attempts(1)).expect("a name");
+    let lose = || {
+        let counts = cut.proxy.on(&["EVALSHA", "mails"], Action::Pass);
+        (counts, cut.proxy.on(&["EVALSHA", "mails"], Action::CutReply(0)))
+    };
+    queue.put_many((0..JOBS).map(|at| NewJob::new("x").id(at.to_string()))).await.expect("put");
+    let (_, fault) = lose();
+    assert_eq!((bounded(SOON, "the repeat", queue.purge()).await.expect("purge"), fault.hits()), (JOBS, 1));
+
+    queue.put_many((0..JOBS).map(|at| NewJob::new("x").id(at.to_string()))).await.expect("put");
+    for _ in 0..4 {
+        for delivery in queue.take_many(100, Wait::Try).await.expect("take") {
+            delivery.nack("dead").await.expect("nack");
+        }
+    }
+    let first = queue.dead(1).await.expect("a list").remove(0);
+    // The server knows the script from here on.
+    warm.requeue_dead("none").await.expect("requeue");
+    let fault = cut.proxy.on(&["EVALSHA", "mails"], Action::CutReply(0));
+    let requeued = bounded(SOON, "the repeat", queue.requeue_dead(&first.id)).await.expect("requeue");
+    assert!(requeued && fault.hits() == 1, "by its first attempt");
+    let (_, fault) = lose();
+    let requeued = bounded(SOON, "the repeat", queue.requeue_all_dead()).await.expect("requeue");
+    assert_eq!((requeued, fault.hits()), (JOBS - 1, 1));
+    assert_eq!(queue.counts().await.expect("counts").ready, JOBS);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_server_refuses_jobs_and_ends_deliveries() {
     let server = Server::options().maxmemory(0).start();

@@ -23,6 +23,7 @@ fn jobs_go_from_producers_to_workers() {
     holds("later jobs", Config { delays: vec![2, 1], ..config() });
     holds("one id by two producers", Config { twice: true, ..config() });
     holds("put back, cancelled", Config { nacks: true, cancels: 1, ticks: 3, ..config() });
+    holds("one more urgent, and later", Config { delays: vec![0, 1], urgencies: vec![1, 0], takes: 2, ..config() });
     holds("put back, taken twice", Config { nacks: true, delays: vec![0], takes: 2, ..config() });
 }
 
@@ -34,6 +35,9 @@ fn jobs_survive_every_fault() {
     holds("two of them", Config { lost: 2, delays: vec![0], takes: 2, ..config() });
     holds("a crash and a lost reply", Config { lost: 1, crashes: 1, delays: vec![0], takes: 2, ..config() });
     holds("a clock that is set twice", Config { jumps: 2, delays: vec![1], takes: 2, ..config() });
+    let urgent = Config { delays: vec![1, 0], urgencies: vec![0, 1], ..config() };
+    holds("a clock that is set, one more urgent", Config { jumps: 2, ..urgent.clone() });
+    holds("a crash, one more urgent", Config { crashes: 1, takes: 2, ticks: 3, ..urgent });
     holds("a waiter that leaves", Config { leaves: 1, delays: vec![1, 2], ..config() });
 }
 
@@ -96,6 +100,14 @@ fn a_job_is_moved_by_one_script() {
 fn a_job_that_comes_back_keeps_its_place() {
     let config = Config { crashes: 1, ..config() };
     needs("its rank", config, Rules { keeps_rank: false, ..R }, name::ORDER);
+}
+
+#[test]
+fn jobs_that_are_due_come_by_priority() {
+    let config = Config { urgencies: vec![1, 0], ..config() };
+    needs("the priority", config.clone(), Rules { by_priority: false, ..R }, name::ORDER);
+    let later = Config { delays: vec![0, 1], ..config };
+    needs("finding what has become due", later, Rules { finds_due: false, ..R }, name::ORDER);
 }
 
 #[test]

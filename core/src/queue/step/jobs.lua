@@ -4,7 +4,7 @@
 --                     or a delivery has it, in O and F; d: dead, in X. Deliveries: those that have ended, and count. Bytes: of the reason
 --                     why it is dead
 -- KEYS[2]  D  see once.lua
--- KEYS[3]  R  ZSET    <rank><id> of a job that waits -> when it is due, server ms
+-- KEYS[3]  R  ZSET    <rank><id> of a job that waits -> when it is due, server ms; once that is past, its precedence, below zero
 -- KEYS[4]  F  ZSET    owner of a delivery -> when its lease ends, server ms; it is over at that ms already
 -- KEYS[5]  O  HASH    owner of a delivery -> `<fencing token> <id>`
 -- KEYS[6]  X  ZSET    id of a dead job -> since when, server ms
@@ -12,9 +12,10 @@
 -- KEYS[8]  Q, KEYS[9]  S: see queue.lua and wants.lua
 -- ARGV[1]  the name of the queue
 --
--- A rank is 20 characters: 32767 less the priority in four hexadecimal digits, and the number of its arrival in 16 digits. So jobs
--- that are due in the same ms are in the order of their priority, and then of their arrival. Numbers are the server's time in us, or
--- more: each is above all before it.
+-- A rank is 20 hexadecimal digits: four of 32767 less the priority, two of the due time modulo 256, and 14 of the number of its
+-- arrival. So jobs that are due in the same ms are in the order of their priority, and then of their arrival; and jobs of one precedence,
+-- which share the priority and the rest of the due time, in the order of their due times. Numbers are the server's time in us, or more:
+-- each is above all before it.
 --
 -- A job is in exactly one of R, F and X, and a delivery leaves what M has of it as it is until it ends. None of the keys but N and D
 -- has a time to live: they go with their last job.
@@ -24,7 +25,7 @@ L = ARGV[1]
 local IDLE_MS = '86400000'
 -- How many deliveries that are over one script takes back.
 local RECLAIMED = 50
--- How many jobs one script removes or moves.
+-- The most jobs that one script removes or moves, or finds to be due.
 local REMOVED = 200
 local RANK = 20
 -- Why a delivery is over that nobody has ended.
@@ -56,6 +57,36 @@ local function parse(text)
   return {
     place = place, due = due, rank = rank, deliveries = tonumber(deliveries), most = most, payload = string.sub(text, at + bytes),
   }
+end
+
+-- The rank of a job that is due at another time than before.
+local function rank_at(rank, due)
+  return string.sub(rank, 1, 4) .. string.format('%02x', due % 256) .. string.sub(rank, 7)
+end
+
+-- The score of a job that is due: by its priority, and then by its due time. 2^36 times 256 ms are more than any due time.
+local function precedence(rank, due)
+  local urgency = tonumber(string.sub(rank, 1, 4), 16) or refuse('WRONGTYPE the key holds no jobs')
+  return (urgency - 65536) * 68719476736 + math.floor(due / 256)
+end
+
+-- The score of a job that waits.
+local function waiting_score(rank, due, ms)
+  return due <= ms and precedence(rank, due) or due
+end
+
+-- Gives its precedence to each job that has become due: to the earliest, REMOVED at most.
+local function promote(ms)
+  local due = redis.call('ZRANGEBYSCORE', R, 0, ms, 'WITHSCORES', 'LIMIT', 0, REMOVED)
+  if #due == 0 then
+    return
+  end
+  local ready = {}
+  for at = 1, #due, 2 do
+    ready[at], ready[at + 1] = precedence(due[at], due[at + 1]), due[at]
+  end
+  redis.call('ZREM', R, '')
+  redis.call('ZADD', R, 'XX', unpack(ready))
 end
 
 -- What M has of a job. `counts`: `<deliveries> <at most>`.
@@ -100,7 +131,7 @@ local function delivery(owner)
   end
 end
 
--- When the first of the jobs that wait is due; nil when none waits.
+-- When the first of the jobs that wait is due; below zero when it was found to be, and nil when none waits.
 local function first_due()
   return tonumber(redis.call('ZRANGE', R, 0, 0, 'WITHSCORES')[2])
 end
@@ -131,9 +162,11 @@ local function put_back(owner, id, ms, due, undelivered, why)
       redis.call('HSET', M, id, entry('d', job.due, job.rank, deliveries .. ' ' .. job.most, why, job.payload))
       redis.call('ZADD', X, ms, id)
     else
-      due = due and string.format('%d', due) or job.due
-      redis.call('HSET', M, id, waiting_entry(job, due, deliveries))
-      redis.call('ZADD', R, due, job.rank .. id)
+      if due then
+        job.due, job.rank = string.format('%d', due), rank_at(job.rank, due)
+      end
+      redis.call('HSET', M, id, waiting_entry(job, job.due, deliveries))
+      redis.call('ZADD', R, waiting_score(job.rank, tonumber(job.due), ms), job.rank .. id)
     end
   end
   redis.call('ZREM', F, owner)

@@ -50,16 +50,20 @@ impl Step for List {
         _name: &ObjectName,
         _attempt: Attempt,
         state: &mut QueueState,
-        _now: ServerTime,
+        now: ServerTime,
         _outbox: &mut Outbox<'_>,
     ) -> Result<Vec<Listed>, WrongType> {
-        let range = if self.dead { &state.dead } else { &state.due };
+        // As a take finds them, which this is not.
+        let mut due = state.due.clone();
+        due.promote(now);
+        let waiting = || due.iter().map(|(_, member)| (0, &member[RANK..])).collect();
+        let dead = || state.dead.iter().map(|(since, id)| (*since, id.as_str())).collect();
+        let range: Vec<(u64, &str)> = if self.dead { dead() } else { waiting() };
         let (mut jobs, mut bytes) = (Vec::new(), 0);
-        for (score, member) in range.iter().take(self.most as usize) {
-            let id = if self.dead { member } else { &member[RANK..] };
+        for (since, id) in range.into_iter().take(self.most as usize) {
             let Some(job) = state.jobs.get(id) else { continue };
             bytes += job.payload.len();
-            jobs.push(Listed::new(id.to_owned(), job.clone(), if self.dead { *score } else { 0 }));
+            jobs.push(Listed::new(id.to_owned(), job.clone(), since));
             if bytes >= 1 << 20 {
                 break;
             }

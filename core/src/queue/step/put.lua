@@ -70,19 +70,26 @@ local function put_all()
   end
   local first = next_numbers(now, #fresh)
   local entries, ranked = {}, {}
-  local at_once, counts = string.format('%d', ms), '0 ' .. ARGV[5]
+  local counts, alike = '0 ' .. ARGV[5], {}
   for each, id in ipairs(fresh) do
     local at = fields[id]
     local due = ARGV[at + 1]
     if due == '+0' then
-      due = at_once
+      due = ms
     elseif string.sub(due, 1, 1) == '+' then
       -- Rounded up: no job comes before its time.
-      due = string.format('%d', math.ceil(now / 1000) + tonumber(due))
+      due = math.ceil(now / 1000) + tonumber(due)
+    else
+      due = tonumber(due)
     end
-    local rank = ARGV[at + 2] .. string.format('%016d', first + each - 1)
-    entries[2 * each - 1], entries[2 * each] = id, entry('w', due, rank, counts, '', ARGV[at + 3])
-    ranked[2 * each - 1], ranked[2 * each] = due, rank .. id
+    local urgency = ARGV[at + 2]
+    local rank = string.format('%s%02x%014x', urgency, due % 256, first + each - 1)
+    -- Jobs of one request are mostly alike.
+    if due ~= alike.due or urgency ~= alike.urgency then
+      alike = {due = due, urgency = urgency, at = string.format('%d', due), score = string.format('%d', waiting_score(rank, due, ms))}
+    end
+    entries[2 * each - 1], entries[2 * each] = id, entry('w', alike.at, rank, counts, '', ARGV[at + 3])
+    ranked[2 * each - 1], ranked[2 * each] = alike.score, rank .. id
   end
   -- One command for all jobs costs much less than one for each.
   redis.call('HSET', M, unpack(entries))

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::state::{Job, Place, after};
+use super::state::{Job, Place, after, rank};
 use super::{QueueState, add_keys};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Carried, Malformed, Once, Outbox, Reply, Script, Step, WrongType, once_lua, wire};
@@ -108,10 +108,10 @@ impl Put {
                 Due::After(delay) => after(now, millis(*delay)),
                 Due::At(at) => *at,
             };
-            let rank = format!("{}{:016}", spec.urgency(), state.next_number(now)?);
-            state.due.set(&format!("{rank}{id}"), due);
+            let rank = rank(&spec.urgency(), due, state.next_number(now)?);
             let (most, payload) = (self.max_attempts.into(), payload.clone());
             state.jobs.insert(id.clone(), Job { place: Place::Alive, due, rank, deliveries: 0, most, payload });
+            state.enter(id, now);
         }
         state.announce(name, now, before, outbox);
         carried(PutOutcome::Put(put))

@@ -1,7 +1,7 @@
 -- Removes jobs that wait, or dead ones; none that a delivery has.
 --
 -- KEYS     M, D, R, F, O, X, N, Q, S: see jobs.lua
--- ARGV[2]  id of the request, empty for one that may be repeated anyway, and ARGV[3] not after, server time in us: see once.lua
+-- ARGV[2]  id of the request, and ARGV[3] not after, server time in us: see once.lua
 -- ARGV[4]  w: those that wait; d: dead ones
 -- ARGV[5]  the id of the job; empty: as many as one script should remove, the first ones
 --
@@ -15,30 +15,34 @@ if now > tonumber(ARGV[3]) then
 end
 local request, waiting, id = ARGV[2], ARGV[4] == 'w', ARGV[5]
 local place = waiting and R or X
-if request ~= '' and known(request) then
-  return {now, 1, 0}
+local before = counted_before(request)
+if before then
+  return {now, before, 0}
 end
 begin()
+-- Members of `place`, and the jobs that they are.
+local members
+local ids = {id}
 if id == '' then
-  local members = redis.call('ZRANGE', place, 0, REMOVED - 1)
-  for _, member in ipairs(members) do
-    redis.call('HDEL', M, waiting and string.sub(member, RANK + 1) or member)
-    redis.call('ZREM', place, member)
+  members = redis.call('ZRANGE', place, 0, REMOVED - 1)
+  for each, member in ipairs(members) do
+    ids[each] = waiting and string.sub(member, RANK + 1) or member
   end
-  return {now, #members, 0}
+else
+  local text = redis.call('HGET', M, id)
+  local job = text and parse(text)
+  if not job or job.place ~= ARGV[4] then
+    return {now, 0, 0}
+  end
+  members = {waiting and job.rank .. id or id}
+  if not redis.call('ZSCORE', place, members[1]) then
+    return {now, 0, waiting and 1 or 0}
+  end
 end
-local text = redis.call('HGET', M, id)
-local job = text and parse(text)
-if not job or job.place ~= ARGV[4] then
-  return {now, 0, 0}
+if #members > 0 then
+  counted(request, #members, now, tonumber(ARGV[3]), function()
+    redis.call('HDEL', M, unpack(ids))
+    redis.call('ZREM', place, unpack(members))
+  end)
 end
-local member = waiting and job.rank .. id or id
-if not redis.call('ZSCORE', place, member) then
-  return {now, 0, waiting and 1 or 0}
-end
-all_or_nothing(request, function()
-  once(request, now, tonumber(ARGV[3]))
-  redis.call('HDEL', M, id)
-  redis.call('ZREM', place, member)
-end)
-return {now, 1, 0}
+return {now, #members, 0}

@@ -7,7 +7,6 @@ use crate::time::ServerTime;
 /// Removes jobs that wait, or dead ones. See `remove.lua`.
 #[derive(Clone, Debug)]
 pub(crate) struct Remove {
-    /// In process for one without an id, which may be repeated anyway.
     pub(crate) once: Once,
     /// Dead ones, and not those that wait.
     pub(crate) dead: bool,
@@ -41,33 +40,38 @@ impl Step for Remove {
         if now > self.once.not_after(attempt) {
             return Ok(Carried { now, out: None });
         }
-        if !self.once.id().is_empty() && state.done.knows(self.once.id()) {
-            return carried(1, false);
+        if let Some(before) = state.done.count_of(&self.once) {
+            return carried(before, false);
         }
         let dead = self.dead;
-        let place = if dead { &state.dead } else { &state.due };
-        let Some(id) = &self.id else {
-            let members: Vec<String> = place.iter().take(REMOVED).map(|(_, member)| member.clone()).collect();
-            for member in &members {
-                state.jobs.remove(&member[if dead { 0 } else { RANK }..]);
-                let place = if dead { &mut state.dead } else { &mut state.due };
-                place.remove(member);
+        let members: Vec<String> = match &self.id {
+            None if dead => state.dead.iter().take(REMOVED).map(|(_, id)| id.clone()).collect(),
+            None => state.due.iter().take(REMOVED).map(|(_, member)| member.clone()).collect(),
+            Some(id) => {
+                let member = match state.jobs.get(id) {
+                    Some(job) if matches!(job.place, Place::Dead { .. }) && dead => id.clone(),
+                    Some(job) if job.place == Place::Alive && !dead => format!("{}{id}", job.rank),
+                    _ => return carried(0, false),
+                };
+                if !dead && state.due.score(&member).is_none() {
+                    return carried(0, true);
+                }
+                vec![member]
             }
-            return carried(members.len() as u64, false);
         };
-        let member = match state.jobs.get(id) {
-            Some(job) if matches!(job.place, Place::Dead { .. }) && dead => id.clone(),
-            Some(job) if job.place == Place::Alive && !dead => format!("{}{id}", job.rank),
-            _ => return carried(0, false),
-        };
-        if place.score(&member).is_none() {
-            return carried(0, !dead);
+        let count = members.len() as u64;
+        if count > 0 {
+            state.done.once(&self.once.counted(count), now);
         }
-        state.done.once(&self.once, now);
-        state.jobs.remove(id);
-        let place = if dead { &mut state.dead } else { &mut state.due };
-        place.remove(&member);
-        carried(1, false)
+        for member in &members {
+            state.jobs.remove(&member[if dead { 0 } else { RANK }..]);
+            if dead {
+                state.dead.remove(member)
+            } else {
+                state.due.remove(member)
+            };
+        }
+        carried(count, false)
     }
 
     fn script() -> &'static Script {
@@ -75,6 +79,7 @@ impl Step for Remove {
             crate::contended::wants_lua!("queue"),
             once_lua!(),
             include_str!("jobs.lua"),
+            include_str!("counted.lua"),
             include_str!("remove.lua")
         ));
         &SCRIPT

@@ -33,14 +33,20 @@ const SOON_MS: u64 = 2_100;
 pub(super) const ANY: i64 = i64::MAX;
 
 /// A sorted set, in its order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ranked {
-    scores: BTreeMap<String, u64>,
-    order: BTreeSet<(u64, String)>,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ranked<S = u64> {
+    scores: BTreeMap<String, S>,
+    order: BTreeSet<(S, String)>,
 }
 
-impl Ranked {
-    pub(crate) fn set(&mut self, member: &str, score: u64) {
+impl<S> Default for Ranked<S> {
+    fn default() -> Ranked<S> {
+        Ranked { scores: BTreeMap::new(), order: BTreeSet::new() }
+    }
+}
+
+impl<S: Copy + Ord> Ranked<S> {
+    pub(crate) fn set(&mut self, member: &str, score: S) {
         self.remove(member);
         self.scores.insert(member.to_owned(), score);
         self.order.insert((score, member.to_owned()));
@@ -51,7 +57,7 @@ impl Ranked {
         score.is_some_and(|score| self.order.remove(&(score, member.to_owned())))
     }
 
-    pub(crate) fn score(&self, member: &str) -> Option<u64> {
+    pub(crate) fn score(&self, member: &str) -> Option<S> {
         self.scores.get(member).copied()
     }
 
@@ -60,17 +66,28 @@ impl Ranked {
     }
 
     /// In their order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(u64, String)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(S, String)> {
         self.order.iter()
     }
 
-    pub(crate) fn first(&self) -> Option<&(u64, String)> {
+    pub(crate) fn first(&self) -> Option<&(S, String)> {
         self.order.first()
     }
 
     /// Those with a score of at most `most`.
-    pub(crate) fn up_to(&self, most: u64) -> impl Iterator<Item = &(u64, String)> {
-        self.order.range(..(most + 1, String::new()))
+    pub(crate) fn up_to(&self, most: S) -> impl Iterator<Item = &(S, String)> {
+        self.order.iter().take_while(move |(score, _)| *score <= most)
+    }
+}
+
+impl Ranked<i64> {
+    /// As `promote` in `jobs.lua`: gives its precedence to each job that has become due.
+    pub(super) fn promote(&mut self, now: ServerTime) {
+        let not_found = self.order.range((0, String::new())..);
+        let due = not_found.take_while(|(due, _)| *due <= now.millis() as i64).take(REMOVED);
+        for (due, member) in due.cloned().collect::<Vec<_>>() {
+            self.set(&member, precedence(&member, due as u64));
+        }
     }
 }
 
@@ -122,8 +139,8 @@ impl Job {
 pub(crate) struct QueueState {
     pub(crate) jobs: BTreeMap<String, Job>,
     pub(crate) done: Remembered,
-    /// Rank and id of those that wait, and when they are due.
-    pub(crate) due: Ranked,
+    /// Rank and id of those that wait, and when they are due; once that is past, their precedence, below zero.
+    pub(crate) due: Ranked<i64>,
     /// Owners of deliveries, and when their leases end, at that ms already.
     pub(crate) leases: Ranked,
     /// Owners of deliveries, their tokens and jobs.
@@ -164,14 +181,21 @@ impl QueueState {
         Ok(number)
     }
 
-    /// When the first of the jobs that wait is due.
+    /// When the first of the jobs that wait is due; 0 when it was found to be.
     pub(super) fn first_due(&self) -> Option<u64> {
-        self.due.first().map(|(due, _)| *due)
+        self.due.first().map(|(due, _)| u64::try_from(*due).unwrap_or(0))
+    }
+
+    /// Puts a job among those that wait.
+    pub(super) fn enter(&mut self, id: &str, now: ServerTime) {
+        let Some(job) = self.jobs.get(id) else { return };
+        let score = if job.due <= now.millis() { precedence(&job.rank, job.due) } else { job.due as i64 };
+        self.due.set(&format!("{}{id}", job.rank), score);
     }
 
     /// How many jobs are due.
     pub(super) fn ready(&self, now: ServerTime) -> i64 {
-        self.due.up_to(now.millis()).count() as i64
+        self.due.up_to(now.millis() as i64).count() as i64
     }
 
     /// In how many ms the head should ask: when a job is due or a lease over; -1: nothing is.
@@ -193,8 +217,10 @@ impl QueueState {
             self.dead.set(&id, now.millis());
             return true;
         }
-        job.due = due.unwrap_or(job.due);
-        self.due.set(&format!("{}{id}", job.rank), job.due);
+        if let Some(due) = due {
+            (job.due, job.rank) = (due, rank_at(&job.rank, due));
+        }
+        self.enter(&id, now);
         false
     }
 
@@ -248,6 +274,22 @@ impl QueueState {
     }
 }
 
+/// The rank of a job of this urgency and due time that came under this number.
+pub(super) fn rank(urgency: &str, due: u64, arrival: u64) -> String {
+    format!("{urgency}{:02x}{arrival:014x}", due % 256)
+}
+
+/// The rank of a job that is due at another time than before.
+pub(super) fn rank_at(rank: &str, due: u64) -> String {
+    format!("{}{:02x}{}", &rank[..4], due % 256, &rank[6..])
+}
+
+/// As `precedence` in `jobs.lua`: below zero for every priority.
+fn precedence(rank: &str, due: u64) -> i64 {
+    let urgency = i64::from_str_radix(&rank[..4], 16).unwrap_or(0);
+    (urgency - (1 << 16)) * (1 << 36) + (due / 256) as i64
+}
+
 /// The message to a head that the first job is due at `first`.
 fn due_in(first: u64, now: ServerTime) -> String {
     format!("{DUE}{}", first - now.millis())
@@ -271,12 +313,23 @@ const _: () = {
 
 #[cfg(test)]
 mod for_tests {
-    use super::*;
+    use std::fmt::Debug;
+    use std::str::FromStr;
 
-    impl Ranked {
-        pub(crate) fn of(scores: BTreeMap<String, u64>) -> Ranked {
-            let order = scores.iter().map(|(member, score)| (*score, member.clone())).collect();
-            Ranked { scores, order }
+    use super::*;
+    use crate::step::model::{Model, Pair};
+
+    impl<S: Copy + Ord + FromStr<Err: Debug>> Ranked<S> {
+        /// Reads it from the server, where it has no time to live.
+        pub(crate) fn read_back<M: Model>(pair: &mut Pair<M>, key: &str) -> Ranked<S> {
+            let range = pair.server.cmd(&["ZRANGE", key, "0", "-1", "WITHSCORES"]).unwrap();
+            let range: Vec<&str> = range.array().iter().map(|word| word.text()).collect();
+            let mut ranked = Ranked::default();
+            for pair in range.chunks(2) {
+                ranked.set(pair[0], pair[1].parse().unwrap());
+            }
+            assert_eq!(pair.server_deadline(key), None, "{key} would be gone with its jobs");
+            ranked
         }
     }
 }

@@ -16,14 +16,14 @@
 --          {3, now us, deliveries, rank}              more is due, but others come first
 --          A delivery is {token, id, what M has of the job}: this one is not among its deliveries yet
 --
--- Takes back what was lost before it looks, so that this comes first again.
+-- Takes back what was lost before it looks, so that this comes first again, and finds which jobs have become due.
 local client, lease, waits = ARGV[2], tonumber(ARGV[3]), ARGV[5] == '1'
 local now = clock()
 if now > tonumber(ARGV[4]) then
   return {2, now}
 end
 local ms = math.floor(now / 1000)
-local deliveries = {}
+local deliveries, promoted = {}, false
 -- How many bytes of jobs one reply has before it begins no further delivery.
 local BYTES_AT_ONCE = 1048576
 local bytes = 0
@@ -35,6 +35,14 @@ end
 
 local function holding(token, id)
   return string.format('%d ', token) .. id
+end
+
+-- Once for all owners: it is for more jobs than they take.
+local function promote_once()
+  if not promoted then
+    promote(ms)
+    promoted = true
+  end
 end
 
 -- Fails for what is no job that can be taken.
@@ -76,6 +84,7 @@ local function take_at_once(owners)
       return 0
     end
   end
+  promote_once()
   local members = redis.call('ZRANGEBYSCORE', R, '-inf', ms, 'LIMIT', 0, #owners)
   if #members == 0 then
     return 0
@@ -120,6 +129,7 @@ local function take(owner)
   end
   reclaim(ms)
   local head = redis.call('ZRANGE', Q, 0, 0)[1]
+  promote_once()
   local front = redis.call('ZRANGE', R, 0, 0, 'WITHSCORES')
   local is_due = front[2] and tonumber(front[2]) <= ms
   -- How many are due concerns only those who wait.

@@ -1,3 +1,4 @@
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ impl Take {
         state: &mut QueueState,
         now: ServerTime,
         outbox: &mut Outbox<'_>,
+        promoted: &mut bool,
     ) -> Result<Result<Arc<Parcel>, Acquired>, WrongType> {
         let (client, ends) = (client_of(owner), now.millis() + millis(self.lease));
         let known = state.held.get(owner).cloned();
@@ -54,6 +56,10 @@ impl Take {
             return Ok(Ok(parcel(token, id.clone(), state.jobs[&id].clone())));
         }
         state.reclaim(now);
+        // Once for all owners: it is for more jobs than they take.
+        if !mem::replace(promoted, true) {
+            state.due.promote(now);
+        }
         let (available, mut turn) = (state.ready(now), Turn::new(client, 1, self.waits));
         if !turn.is_due_now(&state.queue, available)
             && !turn.gets_past(&mut state.queue_at(name, now, outbox), available)
@@ -109,13 +115,13 @@ impl Step for Take {
         if now > attempt.not_after {
             return Ok(Acquired::TooLate { now });
         }
-        let mut parcels = Vec::new();
+        let (mut parcels, mut promoted) = (Vec::new(), false);
         for owner in self.owners() {
             let bytes: usize = parcels.iter().map(|parcel: &Arc<Parcel>| parcel.parts[1].len()).sum();
             if bytes >= BYTES_AT_ONCE {
                 return Ok(Acquired::TooLate { now }.after_parcels(parcels));
             }
-            match self.take(owner, name, state, now, outbox)? {
+            match self.take(owner, name, state, now, outbox, &mut promoted)? {
                 Ok(parcel) => parcels.push(parcel),
                 Err(refused) => return Ok(refused.after_parcels(parcels)),
             }

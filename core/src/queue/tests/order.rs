@@ -5,24 +5,120 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::*;
 
 #[tokio::test]
-async fn jobs_come_by_due_time_priority_and_arrival() {
+async fn jobs_come_by_priority_due_time_and_arrival() {
     for place in Place::both() {
         let queue = &place.queues(1).await[0];
         let at = UNIX_EPOCH + 1_000 * SECOND;
         let job = |id: &str, at: SystemTime, priority| NewJob::new(id).id(id).at(at).priority(priority);
         queue
             .put_many([
-                job("later", at + SECOND, 9),
+                job("later", at + SECOND, 0),
                 job("first of equals", at, 0),
                 job("second of equals", at, 0),
-                job("least", at, i16::MIN),
-                job("most", at, i16::MAX),
-                job("early", at - SECOND, -1),
+                job("a ms earlier", at - SECOND / 1_000, 0),
+                job("least and earliest", at - 2 * SECOND, i16::MIN),
+                job("low", at - SECOND, -1),
+                job("most and latest", at + 2 * SECOND, i16::MAX),
+                job("high", at + SECOND, 1),
+                job("early", at - SECOND, 0),
             ])
             .await
             .unwrap();
-        let expected = ["early", "most", "first of equals", "second of equals", "least", "later"];
+        let mut expected = vec!["most and latest", "high", "early", "a ms earlier", "first of equals"];
+        expected.extend(["second of equals", "later", "low", "least and earliest"]);
+        let listed: Vec<String> = queue.peek(9).await.unwrap().into_iter().map(|job| job.id).collect();
+        assert_eq!(listed, expected);
         assert_eq!(ids(queue).await, expected);
+    }
+}
+
+/// One that was put as early as the others, and one that came later but is due before.
+#[tokio::test]
+async fn a_job_that_becomes_due_comes_before_those_of_lower_priority() {
+    for place in Place::both() {
+        let queue = &place.queues(1).await[0];
+        let usual = |at: usize| NewJob::new("usual").id(at.to_string());
+        queue.put_many((0..300).map(usual)).await.unwrap();
+        let delays = [(40, 1, "second"), (60, 2, "first"), (20, 1, "urgent")];
+        let urgent = |(ms, priority, id): (u64, i16, &str)| {
+            NewJob::new(id).id(id).delay(Duration::from_millis(ms)).priority(priority)
+        };
+        queue.put_many(delays.map(urgent)).await.unwrap();
+        soon("all are due", async {
+            while queue.counts().await.unwrap().delayed > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        let listed: Vec<String> = queue.peek(4).await.unwrap().into_iter().map(|job| job.id).collect();
+        assert_eq!(listed, ["first", "urgent", "second", "0"]);
+        for id in ["first", "urgent", "second", "0", "1"] {
+            let delivery = queue.take().await.unwrap();
+            assert_eq!(delivery.id(), id);
+            delivery.ack().await.unwrap();
+        }
+    }
+}
+
+/// It keeps its priority, and has the due time that the put-back gives it.
+#[tokio::test]
+async fn what_is_put_back_has_its_place_by_priority() {
+    for place in Place::both() {
+        let queue = place.client().await.queue_with("mails", QueueOptions::default().max_attempts(2)).unwrap();
+        let job = |id: &str, priority| NewJob::new(id).id(id).priority(priority);
+        queue.put_many([job("high", 1), job("a", 0), job("b", 0), job("low", -1)]).await.unwrap();
+        let taken = queue.take_many(4, Wait::Try).await.unwrap();
+        // "low" keeps its due time, and "a" gets a later one than "b".
+        for delivery in taken {
+            match delivery.id() {
+                "high" | "a" => delivery.nack_after(Duration::ZERO, "later").await.unwrap(),
+                _ => delivery.nack("at its place").await.unwrap(),
+            }
+        }
+        soon("all are due", async {
+            while queue.counts().await.unwrap().ready < 4 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        })
+        .await;
+        let mut order = Vec::new();
+        while let Some(delivery) = queue.try_take().await.unwrap() {
+            order.push(delivery.id().to_owned());
+            delivery.nack("dead").await.unwrap();
+        }
+        assert_eq!(order, ["high", "b", "a", "low"]);
+        // A requeue gives all of them the same due time.
+        assert_eq!(queue.requeue_all_dead().await.unwrap(), 4);
+        let order = ids(&queue).await;
+        assert_eq!((order[0].as_str(), order[3].as_str()), ("high", "low"), "{order:?}");
+    }
+}
+
+/// The rank of an older build has decimal digits behind the priority, and the score of every job is its due time.
+#[tokio::test]
+async fn a_fleet_may_have_builds_from_before_precedence() {
+    for place in Place::both() {
+        let Some(server) = &place.server else { continue };
+        let queue = &place.queues(1).await[0];
+        for (id, due, rank) in [
+            ("theirs, later", "2000", "7fff1795900000000001"),
+            ("theirs, low", "1000", "80001795900000000002"),
+            ("theirs", "1000", "7fff1795900000000003"),
+        ] {
+            server.cmd(&["HSET", "dlock_queue_all:{mails}", id, &format!("w{due} {rank} 0 16 0 x")]);
+            server.cmd(&["ZADD", "dlock_queue_due:{mails}", due, &format!("{rank}{id}")]);
+        }
+        queue.put(NewJob::new("x").id("ours").at(UNIX_EPOCH + SECOND)).await.unwrap();
+        queue.put(NewJob::new("x").id("ours, high").priority(1)).await.unwrap();
+        queue.put(NewJob::new("x").id("ours, tomorrow").delay(86_400 * SECOND).priority(2)).await.unwrap();
+        // An older build takes the first member, unless its score is in the future, and cuts 20 digits off.
+        let first = server.cmd(&["ZRANGE", "dlock_queue_due:{mails}", "0", "0", "WITHSCORES"]);
+        let (member, score) = (first.array()[0].text(), first.array()[1].text().parse::<i64>().unwrap());
+        assert!(
+            score < 0 && &member[20..] == "ours, high" && member[..20].chars().all(|digit| digit.is_ascii_hexdigit())
+        );
+        assert!(queue.cancel("theirs, later").await.unwrap());
+        assert_eq!(ids(queue).await, ["ours, high", "theirs", "ours", "theirs, low"]);
     }
 }
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
-from .._consumers import ConsumerView
+from .._consumers import PUT_BACK, ConsumerView, Reason
 from .._convert import Seconds, optional_ms
-from .._deliveries import STOPPED, reason_of
+from .._deliveries import STOPPED
 from .._errors import DlockError
 from .._jobs import Backoff
+from .._signals import hearing, is_heard, tell
 from .._unheld import UnheldObject
 from ._delivery import Delivery
 
@@ -43,8 +44,9 @@ class Consumer(ConsumerView):
         concurrency: int,
         backoff: Backoff,
         grace: Seconds,
+        reason: Reason,
     ) -> None:
-        super().__init__(queue, concurrency, backoff, grace)
+        super().__init__(queue, concurrency, backoff, grace, reason)
         if not callable(handler):
             raise TypeError(f"a handler must be a coroutine function, not {type(handler).__name__}")
         self._take = take
@@ -72,7 +74,7 @@ class Consumer(ConsumerView):
         """Takes no more jobs and waits for those in hand, `grace` seconds at most, the consumer's own unless given.
 
         What is not done by then is cancelled and put back, for another worker, and that delivery counts. Returns whether all
-        were done in time.
+        were done in time. It waits up to 1 s for the server to have put them back, which goes on after that.
         """
         waiting = self._grace if grace is None else self._seconds(grace)
         self.request_stop()
@@ -99,7 +101,8 @@ class Consumer(ConsumerView):
         """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
 
         The error is raised. The handlers of the signals are its own meanwhile, where the loop can have any: on the main
-        thread. When the task is cancelled it stops, too. Returns whether all jobs in hand were done within the grace.
+        thread; consumers that run on other threads hear those signals with it. When the task is cancelled it stops, too.
+        Returns whether all jobs in hand were done within the grace.
         """
         with self._stopped_by(signals):
             await self.start()
@@ -114,17 +117,19 @@ class Consumer(ConsumerView):
     @contextlib.contextmanager
     def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
         loop = asyncio.get_running_loop()
-        heard = []
-        # A loop has handlers on the main thread alone.
-        with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-            for number in signals:
-                loop.add_signal_handler(number, self.request_stop)
-                heard.append(number)
+        handled: list[int] = []
         try:
-            yield
+            with hearing(signals, lambda: loop.call_soon_threadsafe(self.request_stop), loop):
+                # A loop has handlers on the main thread alone.
+                with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
+                    for number in signals:
+                        loop.add_signal_handler(number, tell, number)
+                        handled.append(number)
+                yield
         finally:
-            for number in heard:
-                loop.remove_signal_handler(number)
+            for number in handled:
+                if not is_heard(number, loop):
+                    loop.remove_signal_handler(number)
 
     async def _ended(self, within: float | None) -> bool:
         others = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -172,13 +177,13 @@ class Consumer(ConsumerView):
             return
         try:
             if working.cancelled() and not in_time:
-                await delivery.nack(reason=STOPPED)
+                await asyncio.wait_for(delivery.nack(reason=STOPPED), PUT_BACK)
             elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
                 self._tell_failed(delivery, error)
-                await delivery.nack(self._delay_after(delivery, error), reason_of(error))
+                await delivery.nack(self._delay_after(delivery, error), self._reason_of(error))
             else:
                 await delivery.ack()
-        except DlockError as unended:
+        except (DlockError, asyncio.TimeoutError) as unended:
             self._tell_unended(delivery, unended)
 
     async def _handled(self, delivery: Delivery) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import overload
 
 from .. import _native
+from .._consumers import Reason
 from .._convert import DO_NOT_WAIT, Seconds
 from .._deliveries import acknowledged
 from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
@@ -19,8 +20,8 @@ from ._port import needs_asyncio, running_port
 class Queue(NamedQueue):
     """A delayed queue of one name, made by `Client.queue`. May be shared between tasks, also of several loops.
 
-    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs come
-    in the order of their due times, then of priority, then of arrival.
+    A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs
+    that are due come by priority, the higher first, and then by due time.
 
         mails = client.queue("mails")
         await mails.put("to: ada")
@@ -47,7 +48,7 @@ class Queue(NamedQueue):
         """Puts a job, `str` or bytes, and returns its id and whether it is new.
 
         It is due after `delay` seconds, or `at` a time (a `datetime` with a time zone, or seconds since 1970), or at once;
-        of jobs that are due in the same millisecond those of a higher `priority`, -32768 to 32767, come first. A job with an
+        of jobs that are due those of a higher `priority`, -32768 to 32767, come first. A job with an
         `id`, 1 to 512 bytes, is put once: while one with that id waits, is being done or is dead, another put does nothing,
         and says so. So it may be repeated.
 
@@ -123,19 +124,20 @@ class Queue(NamedQueue):
         concurrency: int = 1,
         backoff: Backoff | None = None,
         grace: Seconds = 10.0,
+        reason: Reason = "type",
     ) -> Consumer:
         """A consumer that awaits `handler` with each job, in `concurrency` tasks; `run` or an `async with` starts it.
 
         When the handler returns, the job is acknowledged; when it raises, it is put back after `backoff` (1 s, twice as long
         each time, 5 min at most). A handler may end the delivery itself. `grace` is how long `stop` waits for jobs in hand.
+        The dead list shows the type of what a handler raised as the reason, with `reason="text"` its text, too.
         `Unsupported` in a task of trio.
         """
         needs_asyncio(
             "a consumer", "Take the jobs in a loop there: `async with await queue.take() as delivery`"
         )
-        return Consumer(
-            self, self._next, handler, concurrency, Backoff() if backoff is None else backoff, grace
-        )
+        again = Backoff() if backoff is None else backoff
+        return Consumer(self, self._next, handler, concurrency, again, grace, reason)
 
     async def cancel(self, id: str) -> bool:
         """Removes a job that waits; `False` when no job with this id does. `NotHeld` when it is being done."""
@@ -168,7 +170,7 @@ class Queue(NamedQueue):
 
     async def _taken(self, submit: Callable[..., int], *arguments: int | None) -> list[Delivery]:
         got = await running_port().call(submit, self._number, *arguments)
-        return [Delivery(self, delivered) for delivered in got]
+        return [Delivery(self._of(delivered), delivered) for delivered in got]
 
 
 class DeadJobs:

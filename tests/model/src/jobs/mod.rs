@@ -29,6 +29,10 @@ pub struct Rules {
     pub one_script: bool,
     /// What comes back keeps its place in the order.
     pub keeps_rank: bool,
+    /// Jobs that are due come by their priority.
+    pub by_priority: bool,
+    /// A take finds which jobs have become due before it takes the first.
+    pub finds_due: bool,
     /// A job that came back too often goes to the dead list.
     pub counts_attempts: bool,
     /// The late release of an owner counts the delivery that its worker has seen.
@@ -67,6 +71,8 @@ impl Rules {
         reclaims: true,
         one_script: true,
         keeps_rank: true,
+        by_priority: true,
+        finds_due: true,
         counts_attempts: true,
         counts_seen: true,
         cancels_waiting: true,
@@ -88,6 +94,8 @@ impl Rules {
 pub struct Config {
     /// In how many ticks each job is due, from its put.
     pub delays: Vec<i8>,
+    /// The urgency of each job, the lower the sooner it comes; 0 of those that are not named.
+    pub urgencies: Vec<i8>,
     /// A second producer puts the first job, too, with the same id.
     pub twice: bool,
     /// Workers, and how often each takes.
@@ -121,6 +129,7 @@ impl Config {
     pub fn new() -> Config {
         Config {
             delays: vec![0, 0],
+            urgencies: Vec::new(),
             twice: false,
             workers: 2,
             takes: 1,
@@ -135,6 +144,12 @@ impl Config {
             looks_for_events: false,
             rules: Rules::PROTOCOL,
         }
+    }
+}
+
+impl Config {
+    fn urgency(&self, id: u8) -> i8 {
+        self.urgencies.get(usize::from(id)).copied().unwrap_or(0)
     }
 }
 

@@ -15,8 +15,22 @@ pub type Owner = (usize, u8);
 pub struct Job {
     /// When it is due, and behind which other jobs of that time.
     pub rank: (i8, u8),
+    /// The lower, the sooner it comes once it is due.
+    pub urgency: i8,
     /// How often it was delivered.
     pub attempts: u8,
+}
+
+/// The score of a job that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Score {
+    /// It was found to be due.
+    Ready {
+        /// As the job has it.
+        urgency: i8,
+    },
+    /// By its due time alone.
+    Later,
 }
 
 /// The keys of the queue. Times are those of the server's clock.
@@ -25,7 +39,7 @@ pub struct Keys {
     /// The hash of jobs.
     pub jobs: BTreeMap<u8, Job>,
     /// The sorted set of those that wait, in their order.
-    pub due: BTreeSet<((i8, u8), u8)>,
+    pub due: BTreeSet<(Score, (i8, u8), u8)>,
     /// The sorted set of deliveries, and until when each lasts.
     pub leases: BTreeMap<Owner, i8>,
     /// The hash of deliveries, and of what each is.
@@ -61,7 +75,20 @@ pub enum Reply {
 
 impl Keys {
     fn first_due(&self) -> Option<i8> {
-        self.due.first().map(|((due, _), _)| *due)
+        self.due.first().map(|(_, (due, _), _)| *due)
+    }
+
+    /// Whether the first that waits is due.
+    pub fn has_due(&self, now: i8) -> bool {
+        self.due.first().is_some_and(|(score, (due, _), _)| *score != Score::Later || *due <= now)
+    }
+
+    /// Puts a job among those that wait.
+    pub fn insert(&mut self, id: u8, now: i8, rules: Rules) {
+        let Some(Job { rank, urgency, .. }) = self.jobs.get(&id).copied() else { return };
+        let urgency = if rules.by_priority { urgency } else { 0 };
+        let score = if rank.0 <= now { Score::Ready { urgency } } else { Score::Later };
+        self.due.insert((score, rank, id));
     }
 
     fn tell_head(&mut self) {
@@ -71,7 +98,7 @@ impl Keys {
     /// Puts a job among those that wait, and tells the head what it has to know.
     fn enter(&mut self, id: u8, rank: (i8, u8), now: i8, rules: Rules, wakes: bool) {
         let earlier = self.first_due().is_none_or(|first| rank.0 < first);
-        self.due.insert((rank, id));
+        self.insert(id, now, rules);
         let tells = if rank.0 <= now { rules.put_wakes && wakes } else { earlier && rules.earlier_wakes && wakes };
         if tells {
             self.tell_head();
@@ -79,7 +106,7 @@ impl Keys {
     }
 
     /// `put.lua`.
-    pub fn put(&mut self, by: usize, id: u8, delay: i8, now: i8, rules: Rules) -> Reply {
+    pub fn put(&mut self, by: usize, id: u8, (delay, urgency): (i8, i8), now: i8, rules: Rules) -> Reply {
         if rules.remembers && self.remembered.contains(&by) {
             return Reply::Put(true);
         }
@@ -89,7 +116,7 @@ impl Keys {
         self.remembered.insert(by);
         let rank = (now + delay, self.arrivals);
         self.arrivals += 1;
-        self.jobs.insert(id, Job { rank, attempts: 0 });
+        self.jobs.insert(id, Job { rank, urgency, attempts: 0 });
         self.enter(id, rank, now, rules, true);
         Reply::Put(true)
     }
@@ -134,9 +161,17 @@ impl Keys {
                 self.give_back(over, None, max, now, rules, false);
             }
         }
-        let first = self.due.first().copied().filter(|((due, _), _)| *due <= now || !rules.waits_until_due);
+        if rules.finds_due {
+            let due = |(score, rank, _): &&(Score, (i8, u8), u8)| *score == Score::Later && rank.0 <= now;
+            for found in self.due.iter().filter(due).copied().collect::<Vec<_>>() {
+                self.due.remove(&found);
+                self.insert(found.2, now, rules);
+            }
+        }
+        let is_due = self.has_due(now) || !rules.waits_until_due;
+        let first = self.due.first().copied().filter(|_| is_due);
         let worker = owner.0;
-        let Some((rank, id)) = first else {
+        let Some((_, _, id)) = first else {
             if !self.line.contains(&worker) {
                 self.line.push(worker);
             }
@@ -144,7 +179,7 @@ impl Keys {
             let next = self.first_due().into_iter().chain(self.leases.values().min().copied()).min();
             return Reply::Nothing(next.filter(|_| self.line.first() == Some(&worker)));
         };
-        self.due.remove(&(rank, id));
+        self.due.pop_first();
         self.holds.insert(owner, id);
         self.leases.insert(owner, now + LEASE);
         self.jobs.entry(id).and_modify(|job| job.attempts += 1);
@@ -197,9 +232,10 @@ impl Keys {
 
     /// `cancel_job.lua`; whether it was cancelled.
     pub fn cancel(&mut self, id: u8, rules: Rules) -> bool {
-        let Some(job) = self.jobs.get(&id) else { return false };
-        let waits = self.due.contains(&(job.rank, id));
-        if rules.cancels_waiting && !waits {
+        if !self.jobs.contains_key(&id) {
+            return false;
+        }
+        if rules.cancels_waiting && !self.waits(id) {
             return false;
         }
         self.remove(id);
@@ -217,15 +253,19 @@ impl Keys {
     }
 
     fn remove(&mut self, id: u8) {
-        if let Some(job) = self.jobs.remove(&id) {
-            self.due.remove(&(job.rank, id));
-            self.dead.remove(&id);
-        }
+        self.jobs.remove(&id);
+        self.due.retain(|(_, _, other)| *other != id);
+        self.dead.remove(&id);
+    }
+
+    /// Whether a job waits.
+    pub fn waits(&self, id: u8) -> bool {
+        self.due.iter().any(|(_, _, other)| *other == id)
     }
 
     /// In how many places a job is.
     pub fn places(&self, id: u8) -> usize {
-        let waiting = self.due.iter().filter(|(_, other)| *other == id).count();
+        let waiting = self.due.iter().filter(|(_, _, other)| *other == id).count();
         let held = self.holds.iter().filter(|(owner, held)| **held == id && self.leases.contains_key(owner)).count();
         waiting + held + usize::from(self.dead.contains(&id))
     }

@@ -111,6 +111,8 @@ struct Broken {
 pub struct State {
     now: i8,
     skew: i8,
+    /// By how much the clock was ahead at most: a job that was found to be due then stays so.
+    ahead: i8,
     keys: Keys,
     producers: Vec<Producer>,
     workers: Vec<Worker>,
@@ -225,8 +227,7 @@ impl State {
 
     /// A job is due, and a worker sleeps.
     fn somebody_oversleeps(&self) -> bool {
-        let due = self.keys.due.first().is_some_and(|((due, _), _)| *due <= self.clock());
-        due && self.workers.iter().any(|worker| matches!(worker.phase, Phase::Waits { .. }))
+        self.keys.has_due(self.clock()) && self.workers.iter().any(|worker| matches!(worker.phase, Phase::Waits { .. }))
     }
 
     fn carry_out(&mut self, request: Request, config: &Config) -> Reply {
@@ -235,7 +236,7 @@ impl State {
             Request::Put { by, id } => {
                 let delay = config.delays[usize::from(id)];
                 let before = self.keys.arrivals;
-                let reply = self.keys.put(by, id, delay, clock, rules);
+                let reply = self.keys.put(by, id, (delay, config.urgency(id)), clock, rules);
                 if self.keys.arrivals > before {
                     self.producers[by].carried += 1;
                     let (fate, rank) = (&mut self.fates[usize::from(id)], (clock + delay, before));
@@ -280,11 +281,12 @@ impl State {
         let reply = self.keys.take(owner, config.max_attempts, clock, rules);
         match reply {
             Reply::Delivery(id) if known != Some(id) || !rules.knows_repeat => {
+                let place = |id: u8| (config.urgency(id), self.fates[usize::from(id)].rank);
+                let is_due = |other: &u8| self.keys.waits(*other) && place(*other).1.0 <= clock;
+                let places = (0..self.fates.len() as u8).filter(is_due).map(place);
+                self.broken.order |= places.min().is_some_and(|first| first < place(id));
                 let fate = &self.fates[usize::from(id)];
-                let waits = |other: &u8| self.keys.due.iter().any(|(_, id)| id == other);
-                let ranks = (0..self.fates.len() as u8).filter(waits).map(|other| self.fates[usize::from(other)].rank);
-                self.broken.order |= ranks.min().is_some_and(|first| first < fate.rank);
-                self.broken.early |= self.now + (self.skew - fate.skew).max(0) < fate.due;
+                self.broken.early |= self.now + (self.ahead - fate.skew).max(0) < fate.due;
             }
             Reply::Nothing(_) => {
                 self.broken.missed |= self.keys.leases.values().any(|end| *end <= clock);

@@ -25,6 +25,7 @@ impl Model for Config {
         vec![State {
             now: 0,
             skew: 0,
+            ahead: 0,
             keys: Keys::default(),
             producers: ids.map(producer).collect(),
             workers: vec![worker; self.workers],
@@ -234,8 +235,8 @@ impl Model for Config {
             }
             Action::SecondHalf => {
                 let id = state.keys.between.pop_first()?;
-                let rank = state.keys.jobs.get(&id)?.rank;
-                state.keys.due.insert((rank, id));
+                let clock = state.clock();
+                state.keys.insert(id, clock, rules);
             }
             Action::Tick => {
                 state.overdue = if state.somebody_oversleeps() { state.overdue + 1 } else { 0 };
@@ -244,6 +245,7 @@ impl Model for Config {
             Action::Jump { back } => {
                 state.jumps -= 1;
                 state.skew += if back { -1 } else { 1 };
+                state.ahead = state.ahead.max(state.skew);
             }
         }
         if !state.somebody_oversleeps() {

@@ -9,20 +9,31 @@ import java.time.Duration;
  */
 public final class ConsumerOptions {
     private static final int MOST = 10_000;
-    private static final ConsumerOptions DEFAULTS = new ConsumerOptions(1, Backoff.DEFAULT, Duration.ofSeconds(10));
+    private static final ConsumerOptions DEFAULTS =
+            new ConsumerOptions(1, Backoff.DEFAULT, Duration.ofSeconds(10), Reason.TYPE);
 
     private final int concurrency;
     private final Backoff backoff;
     private final Duration grace;
+    private final Reason reason;
 
-    private ConsumerOptions(int concurrency, Backoff backoff, Duration grace) {
+    /** The part of an exception that is kept as the reason which the dead list shows. */
+    public enum Reason {
+        /** The name of the exception's class. */
+        TYPE,
+        /** Its message, too, which may have what not everybody should read. */
+        TEXT
+    }
+
+    private ConsumerOptions(int concurrency, Backoff backoff, Duration grace, Reason reason) {
         this.concurrency = concurrency;
         this.backoff = backoff;
         this.grace = grace;
+        this.reason = reason;
     }
 
     /**
-     * One job at a time, {@link Backoff#DEFAULT}, a grace of 10 s.
+     * One job at a time, {@link Backoff#DEFAULT}, a grace of 10 s, {@link Reason#TYPE}.
      *
      * @return the same for everybody
      */
@@ -41,7 +52,7 @@ public final class ConsumerOptions {
         if (jobs < 1 || jobs > MOST) {
             throw Arguments.refused("concurrency " + jobs + " is out of range", "1 to " + MOST, "consume");
         }
-        return new ConsumerOptions(jobs, backoff, grace);
+        return new ConsumerOptions(jobs, backoff, grace, reason);
     }
 
     /**
@@ -52,7 +63,7 @@ public final class ConsumerOptions {
      */
     public ConsumerOptions backoff(Backoff backoff) {
         Arguments.notNull(backoff, "backoff");
-        return new ConsumerOptions(concurrency, backoff, grace);
+        return new ConsumerOptions(concurrency, backoff, grace, reason);
     }
 
     /**
@@ -63,7 +74,18 @@ public final class ConsumerOptions {
      * @throws InvalidArgumentException for a negative time
      */
     public ConsumerOptions grace(Duration grace) {
-        return new ConsumerOptions(concurrency, backoff, checkedGrace(grace));
+        return new ConsumerOptions(concurrency, backoff, checkedGrace(grace), reason);
+    }
+
+    /**
+     * Says which part of an exception is kept as the reason of its job.
+     *
+     * @param reason {@link Reason#TYPE} if not given
+     * @return a copy with this
+     */
+    public ConsumerOptions reason(Reason reason) {
+        Arguments.notNull(reason, "reason");
+        return new ConsumerOptions(concurrency, backoff, grace, reason);
     }
 
     static Duration checkedGrace(Duration grace) {
@@ -84,5 +106,11 @@ public final class ConsumerOptions {
 
     Duration grace() {
         return grace;
+    }
+
+    String reasonOf(Throwable error) {
+        String type = error.getClass().getName();
+        String text = reason == Reason.TEXT ? error.getMessage() : null;
+        return text == null || text.isEmpty() ? type : type + ": " + text;
     }
 }

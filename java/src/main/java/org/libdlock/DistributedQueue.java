@@ -1,5 +1,6 @@
 package org.libdlock;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -8,6 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import org.libdlock.internal.Delivered;
 import org.libdlock.internal.Native;
 import org.libdlock.internal.Port;
 import org.libdlock.internal.Threads;
@@ -16,8 +18,8 @@ import org.libdlock.internal.Wire;
 /**
  * A delayed queue of one name among all processes, made by {@link Client#queue(String)}. May be shared between threads.
  *
- * <p>A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs come in the order of
- * their due times, then of priority, then of arrival; takers of all processes are served in the order of their arrival.
+ * <p>A job is bytes. It waits until it is due and is delivered at least once: a job whose worker dies comes again. Jobs that are
+ * due come by priority, the higher first, and then by due time; takers of all processes are served in the order of their arrival.
  *
  * <pre>{@code
  * DistributedQueue mails = client.queue("mails");
@@ -36,12 +38,56 @@ import org.libdlock.internal.Wire;
 public final class DistributedQueue {
     private static final long NO_CANCEL = 0;
 
+    private final Client client;
     private final String name;
     private final NativeObject inner;
 
+    /** The queues from which it takes when it has no job that is due. */
+    private final List<DistributedQueue> then;
+
     DistributedQueue(Client client, String name, long handle) {
+        this(client, name, handle, List.of());
+    }
+
+    private DistributedQueue(Client client, String name, long handle, List<DistributedQueue> then) {
+        this.client = client;
         this.name = name;
         this.inner = new NativeObject(client, handle);
+        this.then = then;
+    }
+
+    /**
+     * The same queue, whose takes and consumers go on to another when no job of this queue is due: so an urgent job is taken before all usual
+     * ones.
+     *
+     * <pre>{@code urgent.followedBy(usual).consume(pool, this::send)}</pre>
+     *
+     * <p>A take asks one queue after the other, and waits for all when none has a job that is due; {@link Delivery#queue} is the one that a
+     * job is of. Puts, counts and lists are of this queue alone. No I/O.
+     *
+     * @param other a queue of the same client, which may be followed by others itself
+     * @return a queue that takes from both
+     * @throws InvalidArgumentException for a queue of another client
+     */
+    public DistributedQueue followedBy(DistributedQueue other) {
+        Arguments.notNull(other, "other");
+        List<DistributedQueue> all = new ArrayList<>(then);
+        all.add(other);
+        all.addAll(other.then);
+        long both = inner.ask(first -> other.inner.ask(second -> Native.queueFollowedBy(first, second)));
+        return new DistributedQueue(client, name, both, List.copyOf(all));
+    }
+
+    /** The one that a job is of: this, or one that follows it. */
+    DistributedQueue of(Delivered delivered) {
+        if (then.isEmpty()) {
+            return this;
+        }
+        String of = new String(Native.deliveryQueue(delivered.hold.handle()), StandardCharsets.UTF_8);
+        return then.stream()
+                .filter(other -> !of.equals(name) && other.name.equals(of))
+                .findFirst()
+                .orElse(this);
     }
 
     /**
@@ -325,7 +371,7 @@ public final class DistributedQueue {
      * Has a handler do the jobs. The consumer takes jobs at once, and holds up no thread while there are none.
      *
      * <p>When the handler returns, the job is acknowledged; when it throws, the job is put back after a back-off, with the name of the
-     * exception's class as the reason, and a warning is logged.
+     * exception's class as the reason, or what {@link ConsumerOptions#reason} says, and a warning is logged.
      *
      * @param executor runs the handler; the consumer does not shut it down
      * @param handler does a job

@@ -84,7 +84,7 @@ public final class NewJob {
     }
 
     /**
-     * Of jobs that are due in the same millisecond, those of a higher priority come first.
+     * Jobs that are due come by priority, the higher first.
      *
      * @param priority -32768 to 32767
      * @return a copy with this priority

@@ -35,6 +35,9 @@ public final class QueueConsumer implements AutoCloseable {
     /** How long it waits before it asks again a server that it could not ask. */
     private static final Backoff RETRIES = new Backoff(Duration.ofMillis(100), Duration.ofSeconds(5));
 
+    /** The time that a stop waits for jobs that it puts back: when the server is away, that may take as long as an operation. */
+    private static final Duration PUT_BACK = Duration.ofSeconds(1);
+
     private final DistributedQueue queue;
     private final Executor executor;
     private final JobHandler handler;
@@ -90,7 +93,8 @@ public final class QueueConsumer implements AutoCloseable {
 
     /**
      * Takes no more jobs and waits for those in hand. What is not done in time is put back, for another worker, and that delivery counts; its
-     * handler goes on, and sees {@link Delivery#isValid} false. An interrupt ends the wait as the end of the grace does, and is kept for
+     * handler goes on, and sees {@link Delivery#isValid} false. This waits up to 1 s for the server to have put them back, which goes on
+     * after that. An interrupt ends the wait as the end of the grace does, and is kept for
      * later. A handler calls {@link #requestStop} instead: this would wait for itself.
      *
      * @param grace zero does not wait
@@ -174,7 +178,9 @@ public final class QueueConsumer implements AutoCloseable {
                         return null;
                     }));
         }
-        puttingBack.forEach(CompletableFuture::join);
+        CompletableFuture.allOf(puttingBack.toArray(CompletableFuture[]::new))
+                .completeOnTimeout(null, PUT_BACK.toMillis(), TimeUnit.MILLISECONDS)
+                .join();
     }
 
     private void fail(RuntimeException error) {
@@ -287,8 +293,7 @@ public final class QueueConsumer implements AutoCloseable {
                 Duration delay = options.backoff().delay(delivery.attempt());
                 ending = delivery.isEnded()
                         ? done()
-                        : delivery.nackAsync(
-                                Port.Lane.CONSUMERS, delay, error.getClass().getName());
+                        : delivery.nackAsync(Port.Lane.CONSUMERS, delay, options.reasonOf(error));
             }
             end(delivery, ending);
         }
@@ -320,7 +325,7 @@ public final class QueueConsumer implements AutoCloseable {
 
     private void tellFailed(Delivery delivery, Throwable error) {
         log(
-                "job \"" + delivery.id() + "\" of queue \"" + queue.name() + "\" failed in its delivery "
+                "job \"" + delivery.id() + "\" of queue \"" + delivery.queue().name() + "\" failed in its delivery "
                         + delivery.attempt(),
                 error);
     }
@@ -332,8 +337,8 @@ public final class QueueConsumer implements AutoCloseable {
                 : error;
         String how = cause instanceof NotHeldException ? "was lost" : "could not be ended";
         log(
-                "delivery of job \"" + delivery.id() + "\" of queue \"" + queue.name() + "\" " + how
-                        + ", and the job may come again",
+                "delivery of job \"" + delivery.id() + "\" of queue \""
+                        + delivery.queue().name() + "\" " + how + ", and the job may come again",
                 cause);
     }
 

@@ -34,7 +34,7 @@ final class QueueReplies {
         try {
             List<Delivery> deliveries = Arrays.stream(all)
                     .map(delivered -> {
-                        Delivery delivery = new Delivery(queue, port, delivered);
+                        Delivery delivery = new Delivery(queue.of(delivered), port, delivered);
                         made.incrementAndGet();
                         return delivery;
                     })

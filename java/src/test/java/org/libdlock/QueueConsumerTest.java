@@ -105,6 +105,34 @@ class QueueConsumerTest extends WithServer {
     }
 
     @Test
+    void theTextOfAnExceptionIsTheReasonWhereAsked() {
+        DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
+        List<RuntimeException> errors = List.of(
+                new IllegalStateException("no route\nto \u001b[31mhost"),
+                new IllegalStateException(),
+                new IllegalArgumentException("ä".repeat(2_000)));
+        for (int at = 0; at < errors.size(); at++) {
+            queue.put(NewJob.of("x").id("" + at));
+        }
+        JobHandler handler = job -> {
+            throw errors.get(Integer.parseInt(job.id()));
+        };
+        try (QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.reason(ConsumerOptions.Reason.TEXT))) {
+            Eventually.holds("all are dead", () -> queue.counts().dead() == errors.size());
+            assertThat(consumer.stop()).isTrue();
+        }
+        List<String> reasons =
+                queue.dead().list(10).stream().map(ListedJob::reason).sorted().toList();
+        assertThat(reasons.get(0)).startsWith("java.lang.IllegalArgumentException: ää");
+        assertThat(reasons.get(0).getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                .hasSize(1_024);
+        assertThat(reasons.subList(1, 3))
+                .containsExactly(
+                        "java.lang.IllegalStateException",
+                        "java.lang.IllegalStateException: no route\\nto \\u{1b}[31mhost");
+    }
+
+    @Test
     void aHandlerMayEndItsDeliveryItself() {
         DistributedQueue queue = connect().queue(name, QueueOptions.defaults().maxAttempts(1));
         queue.put(NewJob.of("x").id("x"));
@@ -287,6 +315,28 @@ class QueueConsumerTest extends WithServer {
                     .as("a pause does not hold it up")
                     .isTrue();
         }
+    }
+
+    @Test
+    void aStopDoesNotWaitForAServerThatIsAway() throws Exception {
+        Proxy proxy = closing(new Proxy(server));
+        Options options = Options.defaults().operationTimeout(Duration.ofSeconds(10));
+        DistributedQueue queue = closing(Dlock.connect(proxy.url(), options)).queue(name);
+        queue.putMany(List.of(NewJob.of("a"), NewJob.of("b")));
+        CountDownLatch begun = new CountDownLatch(2);
+        CountDownLatch go = new CountDownLatch(1);
+        JobHandler handler = job -> {
+            begun.countDown();
+            await(go);
+        };
+        QueueConsumer consumer = queue.consume(pool, handler, OPTIONS.concurrency(2));
+        await(begun);
+        proxy.blackHole();
+        long start = System.nanoTime();
+        assertThat(consumer.stop(Duration.ofMillis(100))).isFalse();
+        // The operation goes on, and has twice as long.
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+        go.countDown();
     }
 
     @Test

@@ -71,8 +71,8 @@ class QueueTest extends WithServer {
     void jobsComeWhenTheyAreDueAndByPriority() throws Exception {
         DistributedQueue queue = queue();
         queue.put(NewJob.of("third").at(Instant.ofEpochMilli(1_000)));
-        queue.put(NewJob.of("second").at(Instant.ofEpochMilli(1_000)).priority(1));
-        queue.put(NewJob.of("first").at(Instant.EPOCH.minusSeconds(1)));
+        queue.put(NewJob.of("first").at(Instant.ofEpochMilli(1_000)).priority(1));
+        queue.put(NewJob.of("second").at(Instant.EPOCH.minusSeconds(1)));
         queue.put(NewJob.of("late").delay(Duration.ofMillis(100)));
         queue.put(NewJob.of("later").delay(Duration.ofDays(1)));
         queue.put(NewJob.of("sub-millisecond").at(Instant.ofEpochMilli(1_000).plusNanos(1)));
@@ -86,6 +86,13 @@ class QueueTest extends WithServer {
         assertThat(queue.take(Duration.ofMillis(300))).isNull();
         assertThat(queue.counts().delayed()).isEqualTo(1);
         assertThat(queue.counts().inFlight()).isEqualTo(5);
+    }
+
+    @Test
+    void aQueueOfAnotherClientDoesNotFollow() {
+        DistributedQueue queue = queue();
+        DistributedQueue other = connect().queue(name + "-other");
+        assertThatThrownBy(() -> queue.followedBy(other)).isInstanceOf(InvalidArgumentException.class);
     }
 
     @Test

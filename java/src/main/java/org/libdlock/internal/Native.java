@@ -360,6 +360,10 @@ public final class Native {
             long maxPayload,
             long maxLength);
 
+    public static native long queueFollowedBy(long queue, long other);
+
+    public static native byte[] deliveryQueue(long held);
+
     /** Brings what was put: one. */
     public static native long queuePut(
             long port,
