@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_blocks_signals_but_not_faults_and_its_parent_neither() {
+    fn a_thread_blocks_signals_but_no_faults() {
         let masks =
             without_signals(|| std::thread::spawn(|| [libc::SIGTERM, libc::SIGCHLD, libc::SIGSEGV].map(blocks)));
         assert_eq!(masks.join().unwrap(), [true, true, false]);

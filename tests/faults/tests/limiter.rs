@@ -394,7 +394,7 @@ async fn failed_at_once(limiter: &RateLimiter, kinds: &[ErrorKind], away: &str) 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_limiter_without_a_policy_fails_at_once_while_the_server_is_away() {
+async fn without_a_policy_a_limiter_fails_at_once_while_away() {
     const LIMIT: Duration = Duration::from_millis(800);
     let server = Server::start();
     let proxy = Proxy::start(server.address());
