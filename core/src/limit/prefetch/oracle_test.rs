@@ -81,9 +81,8 @@ impl World {
     }
 
     fn put_back(&mut self, client: usize, way: u64) -> bool {
-        let now = self.tick(client);
         let Some(last) = self.clients[client].stretches.take_last() else { return true };
-        let step = PutBack::new(self.rate, u128::from(last.left(self.rate, now)), last.tat());
+        let step = PutBack::new(self.rate, u128::from(last.unused()), last.tat());
         self.now += way;
         let given = self.run(&step);
         if !given {

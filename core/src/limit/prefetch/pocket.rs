@@ -307,7 +307,7 @@ async fn put_all_back(shared: &LimitObject, rate: Rate, stretches: &mut Stretche
 
 /// Whether nothing of it is charged any more. Asked once: a repeat could give it back twice.
 async fn put_back(shared: &LimitObject, rate: Rate, stretch: &Stretch, now: Tick) -> bool {
-    let unused = stretch.left(rate, now);
+    let unused = stretch.unused();
     if unused == 0 {
         return true;
     }
