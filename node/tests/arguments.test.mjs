@@ -583,6 +583,7 @@ const queueCalls = (client, idle, queue, delivery, consumer) => ({
   "Queue.takeMany(options)": (x) => queue.takeMany(1, x),
   "Queue.deliveries(options)": (x) => queue.deliveries(x),
   "Queue.deliveries(signal)": (x) => queue.deliveries({ signal: x }),
+  "Queue.followedBy(other)": (x) => queue.followedBy(x),
   "Queue.consume(handler)": (x) => idle.consume(x),
   "Queue.consume(options)": (x) => idle.consume(() => undefined, x),
   ...Object.fromEntries(

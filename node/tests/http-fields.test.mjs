@@ -70,7 +70,7 @@ describe("the key of an address", () => {
       ["0:0:0:5::", "0:0:0:5::"],
       ["0:0:1::7", "0:0:1::"],
       ["::ffff:c000:207", "192.0.2.7"],
-      ["64:ff9b::192.0.2.7", "64:ff9b::"],
+      ["64:ff9b::192.0.2.7", "192.0.2.7"],
       [undefined, undefined],
     ]) {
       assert.equal(addressKey(address), key);

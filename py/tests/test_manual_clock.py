@@ -77,8 +77,8 @@ def test_a_wait_times_out(dlock_client: libdlock.Client, dlock_clock: ManualCloc
 
 
 def test_a_wait_for_a_clock_that_nobody_moves_ends(dlock_client: libdlock.Client) -> None:
-    dlock_client.lock("stock").take()
-    with pytest.raises(libdlock.ClockError, match=r"ManualClock that has not moved for 10s.*`run`"):
+    refused = pytest.raises(libdlock.ClockError, match=r"ManualClock that has not moved for 10s.*`run`")
+    with dlock_client.lock("stock").take(), refused:
         dlock_client.lock("stock").acquire(timeout=0.2)
 
 

@@ -2,12 +2,11 @@
 
 mod entry;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 
 use entry::Entry;
-use libdlock_fork::PerProcess;
 
 use super::hub::{Heard, Hub, Listen, Subscription};
 use super::{Done, Reached, Sighting};
@@ -44,14 +43,13 @@ struct Objects {
 const SMALLEST_SWEEP: usize = 1024;
 
 /// The stores that `memory://NAME` names: the one process-wide state of this crate, since sharing is what they are for.
-/// A store lives as long as its clients. A forked child begins without any, as one that was locked when the process forked
-/// would stay locked in it.
-static SHARED: PerProcess<Mutex<HashMap<String, Weak<Store>>>> = PerProcess::new();
+/// A store lives as long as its clients. Made by the compiler: a process may fork while a thread makes what others wait for.
+static SHARED: Mutex<BTreeMap<String, Weak<Store>>> = Mutex::new(BTreeMap::new());
 
 /// A function by itself in every build: suppressions of leak checkers find what the table keeps by it.
 #[inline(never)]
 fn shared_store(name: &str, fresh: impl FnOnce() -> Arc<Store>) -> Arc<Store> {
-    let mut shared = SHARED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     shared.retain(|_, store| store.strong_count() > 0);
     shared.get(name).and_then(Weak::upgrade).unwrap_or_else(|| {
         let store = fresh();
