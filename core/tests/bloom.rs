@@ -109,7 +109,7 @@ async fn a_filter_that_ends_is_taken_for_nothing_else() {
         // At one time: a script's stands still.
         let both = "return {redis.call('PEXPIRETIME', KEYS[1]), redis.call('PEXPIRETIME', KEYS[2])}";
         let ends = server.cmd(&["EVAL", both, "2", &bits, &config]);
-        let ends: Vec<i64> = ends.array().iter().map(Reply::int).collect();
+        let ends: Vec<i64> = ends.array().iter().map(|end| end.int()).collect();
         assert!(ends[0] <= ends[1], "round {round}: {ends:?}");
         while filter.contains(["1"]).await.unwrap() == [true] {}
     }

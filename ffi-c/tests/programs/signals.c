@@ -17,7 +17,8 @@ static unsigned long long blocked(const char* thread) {
     snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
     FILE* status = fopen(path, "r");
     CHECK(status != NULL);
-    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "SigBlk: %llx", &signals) != 1) {}
+    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "SigBlk: %llx", &signals) != 1) {
+    }
     fclose(status);
     return signals;
 }

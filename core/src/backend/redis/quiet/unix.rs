@@ -9,7 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, send, sendmsg};
+#[cfg(feature = "tls")]
+use rustix::net::{RecvFlags, recv};
+use rustix::net::{SendAncillaryBuffer, SendFlags, send, sendmsg};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
@@ -59,6 +61,7 @@ impl Socket {
     }
 
     /// Reads what has arrived, without waiting for more.
+    #[cfg(feature = "tls")]
     pub(in super::super) fn arrived(&self) -> impl Read + '_ {
         Arrived(match self {
             Socket::Tcp(socket) => socket.as_fd(),
@@ -120,8 +123,10 @@ impl AsyncWrite for Socket {
     }
 }
 
+#[cfg(feature = "tls")]
 struct Arrived<'a>(BorrowedFd<'a>);
 
+#[cfg(feature = "tls")]
 impl Read for Arrived<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(recv(self.0, buffer, RecvFlags::DONTWAIT)?.0)

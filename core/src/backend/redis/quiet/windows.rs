@@ -26,6 +26,7 @@ impl Socket {
     }
 }
 
+#[cfg(feature = "tls")]
 impl Socket {
     /// Reads what has arrived, as far as the runtime knows, without waiting for more.
     pub(in super::super) fn arrived(&self) -> impl Read + '_ {
@@ -33,8 +34,10 @@ impl Socket {
     }
 }
 
+#[cfg(feature = "tls")]
 struct Arrived<'a>(&'a TcpStream);
 
+#[cfg(feature = "tls")]
 impl Read for Arrived<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.try_read(buffer)

@@ -46,8 +46,8 @@ public final class Stopwatch {
                 // The time on a processor, the time of waiting for one, and how often it had one.
                 nanos.put(
                         thread,
-                        Long.parseLong(Files.readString(thread.resolve("schedstat"))
-                                .split(" ", -1)[1]));
+                        Long.parseLong(
+                                Files.readString(thread.resolve("schedstat")).split(" ", -1)[1]));
             } catch (IOException ended) {
                 // It counts no more.
             }
