@@ -30,7 +30,8 @@ final class ClientAddress {
             }
             byte[] bytes = parsed.getAddress();
             return Arrays.equals(bytes, 0, NAT64.length, NAT64, 0, NAT64.length)
-                    ? InetAddress.getByAddress(Arrays.copyOfRange(bytes, NAT64.length, bytes.length)).getHostAddress()
+                    ? InetAddress.getByAddress(Arrays.copyOfRange(bytes, NAT64.length, bytes.length))
+                            .getHostAddress()
                     : network(bytes);
         } catch (UnknownHostException wrong) {
             return address;
