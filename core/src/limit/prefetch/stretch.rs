@@ -73,8 +73,8 @@ impl Stretch {
         self.length - self.used.max(self.passed(rate, now))
     }
 
-    /// What was not used, for the server, which knows by its own clock what of it has passed: here it ages from before it was
-    /// granted, and by a tenth faster.
+    /// The part that was not used, for the server, which knows by its own clock what of it has passed: here it ages from
+    /// before it was granted, and by a tenth faster.
     pub(super) fn unused(&self) -> u64 {
         self.length - self.used
     }
