@@ -457,7 +457,7 @@ proptest! {
 
     #[test]
     fn all_are_served_or_refused_in_time(by in prop::sample::select(&Algorithm::OWN[..]), events in events()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(run(by, events));
     }
 }
