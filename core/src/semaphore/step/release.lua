@@ -15,29 +15,20 @@ local available = count()
 if available == false then
   return redis.error_reply(NO_NUMBER)
 end
+-- Whether this user may take ids out, and P has some: where not, nothing is done. And on a server that is full a script may go on
+-- after a first write that needs no memory.
 local may = redis.pcall('ZREM', P, '')
-if type(may) == 'table' and not string.find(may.err, 'WRONGTYPE', 1, true) then
-  return may
+if type(may) == 'table' then
+  return string.find(may.err, 'WRONGTYPE', 1, true) and redis.error_reply(NO_IDS) or may
 end
 -- A semaphore that was deleted is made anew by the next acquire, without these. The number first: where it cannot be changed,
 -- nothing is done.
 if available then
-  available = redis.pcall('INCRBY', L, n)
-  if type(available) == 'table' then
-    -- On a server that is full a script may go on after a first write that needs no memory.
-    redis.call('ZREM', P, '')
-    available = redis.call('INCRBY', L, n)
-  end
+  available = redis.call('INCRBY', L, n)
 end
-local ours, removed = pcall(sum_of_ids, base, n, function(some)
+local removed = sum_of_ids(base, n, function(some)
   return redis.call('ZREM', P, unpack(some))
 end)
-if not ours then
-  if available then
-    redis.call('DECRBY', L, n)
-  end
-  return redis.error_reply(NO_IDS)
-end
 if available and removed < n then
   available = redis.call('DECRBY', L, n - removed)
 end
