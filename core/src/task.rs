@@ -234,10 +234,14 @@ impl Tasks {
         UnderWay { state: self.state.clone(), born: self.born }
     }
 
+    /// Whether no operation is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.operations.load(Ordering::SeqCst) == 0
+    }
+
     /// Completes when no operation is under way. Cancel safe.
     pub(crate) async fn idle(&self) {
-        let none = || (self.state.operations.load(Ordering::SeqCst) == 0).then_some(());
-        found(&self.state.idle, none).await;
+        found(&self.state.idle, || self.is_idle().then_some(())).await;
     }
 
     /// Runs a future to its end on the calling thread, which may block. What is complete at once costs no more than its one

@@ -77,6 +77,19 @@ impl Context {
         }
     }
 
+    /// Closes when its last user is gone: after what is under way, such as the release of a grant that nobody wants.
+    pub(super) fn close_unused(&self) {
+        let end = CloseOnDrop::new(&self.tasks);
+        if self.tasks.is_forked() || self.tasks.is_idle() {
+            return;
+        }
+        let (tasks, clock, deadline) = (self.tasks.clone(), self.clock.clone(), self.operation_deadline());
+        self.tasks.spawn(async move {
+            by_deadline(&clock, deadline, pin!(tasks.idle())).await;
+            drop(end);
+        });
+    }
+
     fn end(&self) {
         self.tasks.close();
         self.keeper.end(LossReason::Closed);
@@ -125,7 +138,7 @@ impl Drop for EndWithRuntime {
     }
 }
 
-/// Ends the tasks of a client whose connect failed.
+/// Ends the tasks of a client whose connect failed, or that nobody uses any more.
 pub(super) struct CloseOnDrop(Option<Tasks>);
 
 impl CloseOnDrop {

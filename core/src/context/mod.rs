@@ -229,6 +229,6 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        self.tasks.close();
+        self.close_unused();
     }
 }
