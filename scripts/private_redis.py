@@ -5,14 +5,19 @@ Its program is the one that DLOCK_TEST_SERVER names (scripts/servers.sh sets it)
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import functools
 import json
 import os
+import secrets
 import socket
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 #: The server that is started.
 PROGRAM = os.environ.get("DLOCK_TEST_SERVER", "redis-server")
@@ -217,9 +222,20 @@ class PrivateSentinel(PrivateRedis):
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    assert isinstance(port, int)
-    return port
+    """A loopback port that nobody listens on, and that no other process gets from here, or from tests/kit, in this one's life.
+
+    It is below the ports that systems give to connections: one of these could take it while a server is started again.
+    """
+    for _ in range(10_000):
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            # Byte N is locked by the process that has port N.
+            fcntl.lockf(_ports(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise RuntimeError("no free port between 20000 and 32000")
+
+
+@functools.cache
+def _ports() -> IO[bytes]:
+    return Path(tempfile.gettempdir(), f"dlock-ports-{os.getuid()}").open("ab")

@@ -168,10 +168,10 @@ class Connection:
 
 
 def free_port() -> int:
-    """A port on which nobody listens. It is below those that systems give to connections: between `kill` and `start` one
-    of these could take it."""
+    """A port on which nobody listens. It is below those that systems give to connections, and that other languages' tests
+    reserve: between `kill` and `start` one of these could take it."""
     while True:
-        port = 10_000 + secrets.randbelow(22_000)
+        port = 10_000 + secrets.randbelow(10_000)
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port

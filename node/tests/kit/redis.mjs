@@ -116,11 +116,18 @@ function bulk(text, bytes) {
   return [buffer.subarray(0, bytes).toString(), buffer.subarray(bytes + 2).toString()];
 }
 
+/** Below the ports that systems give to connections: one of these could take it between `kill` and `run`. */
 async function freePort() {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 10_000);
+    const probe = createServer().listen(port, "127.0.0.1");
+    try {
+      await once(probe, "listening");
+    } catch {
+      continue; // somebody listens there
+    }
+    probe.close();
+    await once(probe, "close");
+    return port;
+  }
 }

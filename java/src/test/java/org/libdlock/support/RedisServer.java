@@ -17,6 +17,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -36,8 +37,8 @@ public final class RedisServer implements AutoCloseable {
     private @Nullable Process process;
 
     public RedisServer() {
-        try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            port = probe.getLocalPort();
+        port = freePort();
+        try {
             folder = Files.createTempDirectory("libdlock-java-redis-");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -53,6 +54,19 @@ public final class RedisServer implements AutoCloseable {
             shared = server;
         }
         return shared;
+    }
+
+    /** Below the ports that systems give to connections: one of these could take it between {@code kill} and {@code start}. */
+    private static int freePort() {
+        for (int attempt = 0; attempt < 1000; attempt++) {
+            int port = ThreadLocalRandom.current().nextInt(10_000, 20_000);
+            try (ServerSocket probe = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+                return probe.getLocalPort();
+            } catch (IOException taken) {
+                // Another one.
+            }
+        }
+        throw new IllegalStateException("no free port between 10000 and 20000");
     }
 
     public void start() {
