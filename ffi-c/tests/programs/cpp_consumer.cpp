@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -189,8 +191,15 @@ void pause_server(std::chrono::milliseconds time) {
     CHECK(to >= 0 && connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     const std::string command = "CLIENT PAUSE " + std::to_string(time.count()) + " ALL\r\n";
     CHECK(write(to, command.data(), command.size()) == static_cast<ssize_t>(command.size()));
-    char reply[5];
-    CHECK(read(to, reply, sizeof reply) == 5 && std::string(reply, 5) == "+OK\r\n");
+    std::string reply;
+    while (reply.find('\n') == std::string::npos) {
+        char part[64];
+        const ssize_t length = read(to, part, sizeof part);
+        CHECK(length > 0 || (length < 0 && errno == EINTR));
+        reply.append(part, length > 0 ? static_cast<std::size_t>(length) : 0);
+    }
+    if (reply != "+OK\r\n") std::cerr << "CLIENT PAUSE: " << reply;
+    CHECK(reply == "+OK\r\n");
     close(to);
 }
 
