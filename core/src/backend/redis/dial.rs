@@ -279,14 +279,18 @@ async fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Transport> {
     }
 }
 
-/// What cannot be read. To the caller of `connect` it is an argument; later it may be a file that is just being replaced, and the
-/// next connection reads it anew.
+/// What cannot be read, which to the caller of `connect` is an argument.
 fn unreadable(error: Error, first: bool) -> DialError {
-    let error = match error.kind() {
-        ErrorKind::InvalidArgument if !first => Error::new(ErrorKind::Connection, "connect", error.message()),
+    DialError { error: if first { error } else { told_later(error) }, passes: Passes::Never }
+}
+
+/// What failed, as those are told who do not call `connect`. A file that cannot be read may just be replaced: the next connection
+/// reads it anew.
+pub(super) fn told_later(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::InvalidArgument => Error::new(ErrorKind::Connection, "connect", error.message()),
         _ => error,
-    };
-    DialError { error, passes: Passes::Never }
+    }
 }
 
 fn read_time(value: Value) -> Option<ServerTime> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::super::dial::told_later;
 use super::super::sentinel::News;
 use super::super::server::Purpose;
 use super::super::verdict::{self, DialError};
@@ -125,6 +126,7 @@ impl Shared {
                     return number;
                 }
                 Err(DialError { error: why, .. }) => {
+                    let why = told_later(why);
                     // Once for each reason, not once for each try.
                     if said.as_deref() != Some(why.message()) {
                         self.events.emit(
