@@ -57,7 +57,7 @@ fn actions() -> impl Strategy<Value = (Action, i64)> {
         (owner(), prop::option::of(-1_000..60_000i64)).prop_map(|(owner, used_ms)| Action::Release { owner, used_ms });
     let field = (
         prop_oneof![Just("next"), Just("0"), Just("1"), Just("11111111-2222-8333-8444-555555555551:1")],
-        prop_oneof![Just("x"), Just(""), Just("01"), Just("3"), Just("1234567890123456")],
+        prop_oneof![Just("x"), Just(""), Just("01"), Just("3"), Just("99999999999999"), Just("1234567890123456")],
     );
     let field = field.prop_map(|(field, text)| Action::Field { field, text });
     let freed = (prop_oneof![Just("x"), Just("2"), Just("-1")], 0..4u64);

@@ -270,14 +270,18 @@ async fn a_call_that_is_dropped_leaves_nothing_leased() {
 async fn a_time_beyond_reason_leases_nothing_and_is_told() {
     let server = Server::start();
     let client = Client::connect(&server.url()).await.unwrap();
-    client.worker("orders").await.unwrap().release().await.unwrap();
+    let two = numbers(&client, 2).await;
+    let [zero, _one] = <[Worker; 2]>::try_from(two).unwrap();
+    zero.release().await.unwrap();
+    // There is no other number.
+    let worker = async || client.worker_with("orders", bits(1)).await;
     for used in ["999999999999000", "9223372036855"] {
         server.cmd(&["HSET", "dlock_id_pool:{orders}", "0", used]);
-        let error = client.worker("orders").await.unwrap_err();
+        let error = worker().await.unwrap_err();
         assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Clock, false), "{error}");
         assert!(error.message().contains("Delete the keys of the pool"), "{error}");
         let given_back = async {
-            while server.cmd(&["ZCARD", "dlock_id_leases:{orders}"]).int() > 0 {
+            while server.cmd(&["ZCARD", "dlock_id_leases:{orders}"]).int() > 1 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
@@ -285,8 +289,29 @@ async fn a_time_beyond_reason_leases_nothing_and_is_told() {
     }
     // The latest that is read: no layout has it, and a generator says so.
     server.cmd(&["HSET", "dlock_id_pool:{orders}", "0", "9223372000000"]);
-    let worker = client.worker("orders").await.unwrap();
+    let worker = worker().await.unwrap();
     assert_eq!(worker.snowflake(D).unwrap_err().kind(), ErrorKind::Clock);
+}
+
+/// The server's clock was years ahead while a process had a number.
+#[tokio::test]
+async fn a_number_of_a_wrong_clock_is_passed_over() {
+    let server = Server::options().clock().start();
+    let client = Client::connect(&server.url()).await.unwrap();
+    for years in [1, 80] {
+        server.clock().offset(years * 31_536_000_000_000);
+        let ahead = Client::connect(&server.url()).await.unwrap();
+        let worker = ahead.worker(&format!("of {years}")).await.unwrap();
+        assert_eq!(worker.number(), 0);
+        worker.release().await.unwrap();
+        server.clock().offset(0);
+        for _ in 0..2 {
+            let worker = client.worker(&format!("of {years}")).await.unwrap();
+            assert_eq!(worker.number(), 1);
+            worker.snowflake(D).unwrap().next_id().unwrap();
+            worker.release().await.unwrap();
+        }
+    }
 }
 
 #[tokio::test]

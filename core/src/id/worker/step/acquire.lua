@@ -10,6 +10,8 @@
 --          {1, now, taken, first}         full: so many are leased, and the first lease ends in so many ms (-1: none)
 --          {2, now}                       too late
 --
+-- A number whose last time is days ahead was used while the server's clock was wrong: it is passed over while there is another.
+--
 -- Keeps: one owner for each number; the time of its holder begins after the last that any holder before it may use, whatever the
 -- clock shows. Idempotent: an owner that has a number is told the same one, and the same time.
 local owner, lease, size = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[4])
@@ -36,19 +38,43 @@ end
 
 -- What has expired is free, too.
 next = next or 0
-local first = redis.call('ZRANGE', F, 0, 0)[1]
-local lowest = number(first or text(next))
-if not lowest then
-  return redis.error_reply(NO_POOL)
-end
 local expired = redis.call('ZRANGEBYSCORE', Z, '-inf', ms, 'LIMIT', 0, RECLAIMED)
 local freed = {}
 for _, other in ipairs(expired) do
   local of = number(redis.call('HGET', H, other))
   if of then
     freed[#freed + 1] = of
-    lowest = math.min(lowest, of)
   end
+end
+local lowest, ahead = next, nil
+-- In their order, until one is found that is not ahead.
+local function look(free)
+  local of = number(free)
+  local last = of and number(redis.call('HGET', H, text(of)) or '0')
+  if not last then
+    return nil
+  elseif last > ms + AHEAD_MS then
+    ahead = math.min(ahead or of, of)
+    return true
+  end
+  lowest = math.min(lowest, of)
+  return false
+end
+for _, free in ipairs(redis.call('ZRANGE', F, 0, PASSED_OVER - 1)) do
+  local goes_on = look(free)
+  if goes_on == nil then
+    return redis.error_reply(NO_POOL)
+  elseif not goes_on then
+    break
+  end
+end
+for _, of in ipairs(freed) do
+  if look(text(of)) == nil then
+    return redis.error_reply(NO_POOL)
+  end
+end
+if lowest >= size and ahead then
+  lowest = ahead
 end
 
 if lowest >= size then

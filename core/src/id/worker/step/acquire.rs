@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::state::{NEXT, RECLAIMED};
+use super::state::{AHEAD_MS, NEXT, RECLAIMED};
 use super::{WorkerState, add_keys, with_pool};
 use crate::name::ObjectName;
 use crate::step::{Attempt, Call, Malformed, Outbox, Reply, Script, Step, WrongType, wire};
@@ -59,13 +59,31 @@ impl Step for Acquire {
             return Self::granted(now, own, until_ms);
         }
         let next = next.unwrap_or(0);
-        let mut lowest = state.first_free()?.unwrap_or(next);
         let mut expired: Vec<(u64, String)> =
             state.leases.value.iter().filter(|(_, at)| **at <= ms).map(|(owner, at)| (*at, owner.clone())).collect();
         expired.sort();
         expired.truncate(RECLAIMED);
         let freed: Vec<u64> = expired.iter().filter_map(|(_, owner)| state.number(owner).ok().flatten()).collect();
-        lowest = freed.iter().copied().fold(lowest, u64::min);
+        let (mut lowest, mut ahead) = (next, None);
+        let mut look = |free: u64| -> Result<bool, WrongType> {
+            let is_ahead = state.number(&free.to_string())?.unwrap_or(0) > ms + AHEAD_MS;
+            match is_ahead {
+                true => ahead = Some(ahead.map_or(free, |least: u64| least.min(free))),
+                false => lowest = lowest.min(free),
+            }
+            Ok(is_ahead)
+        };
+        for free in state.first_free() {
+            if !look(free?)? {
+                break;
+            }
+        }
+        for free in &freed {
+            look(*free)?;
+        }
+        if let Some(ahead) = ahead.filter(|_| lowest >= self.size) {
+            lowest = ahead;
+        }
         if lowest >= self.size {
             let left = state.leases.value.values().filter(|at| **at > ms).min().map(|at| at - ms);
             let taken = (state.leases.value.len() - expired.len()) as u64;

@@ -12,6 +12,10 @@ local NO_POOL = 'WRONGTYPE the key holds no pool of worker numbers'
 local IDLE_MS = 86400000
 -- How many leases that have expired one script takes back.
 local RECLAIMED = 500
+-- A last time further ahead than this comes from a clock that was wrong.
+local AHEAD_MS = 86400000
+-- Maximum number of free numbers with such a time that one script passes over.
+local PASSED_OVER = 32
 
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]

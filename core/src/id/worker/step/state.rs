@@ -15,6 +15,12 @@ const IDLE_MS: u64 = 86_400_000;
 /// How many leases that have expired one script takes back.
 pub(super) const RECLAIMED: usize = 500;
 
+/// A last time further ahead than this comes from a clock that was wrong.
+pub(super) const AHEAD_MS: u64 = 86_400_000;
+
+/// Maximum number of free numbers with such a time that one script passes over.
+const PASSED_OVER: usize = 32;
+
 /// The field that has the lowest number that nobody has held yet.
 pub(super) const NEXT: &str = "next";
 
@@ -60,11 +66,12 @@ impl WorkerState {
         self.main.fields()?.and_then(|fields| fields.get(field)).map(|text| parse(text)).transpose()
     }
 
-    /// The lowest number that nobody holds and of which that is taken down.
-    pub(super) fn first_free(&self) -> Result<Option<u64>, WrongType> {
+    /// The numbers that nobody holds and of which that is taken down, the lowest first, as many as one script looks at.
+    pub(super) fn first_free(&self) -> impl Iterator<Item = Result<u64, WrongType>> {
         // By score and, of equals, by the text.
-        let first = self.free.value.iter().min_by_key(|(text, score)| (**score, (*text).clone()));
-        first.map(|(text, _)| parse(text)).transpose()
+        let mut free: Vec<(u64, &String)> = self.free.value.iter().map(|(text, score)| (*score, text)).collect();
+        free.sort();
+        free.into_iter().take(PASSED_OVER).map(|(_, text)| parse(text))
     }
 
     /// Sets fields, and makes the pool if it is not there.
@@ -104,4 +111,6 @@ const _: () = {
     let scripts = include_str!("pool.lua");
     assert!(contains(scripts, "local IDLE_MS = 86400000\n") && IDLE_MS == 86_400_000);
     assert!(contains(scripts, "local RECLAIMED = 500\n") && RECLAIMED == 500);
+    assert!(contains(scripts, "local AHEAD_MS = 86400000\n") && AHEAD_MS == 86_400_000);
+    assert!(contains(scripts, "local PASSED_OVER = 32\n") && PASSED_OVER == 32);
 };
