@@ -83,7 +83,9 @@ impl Context {
         if self.tasks.is_forked() || self.tasks.is_idle() {
             return;
         }
-        let (tasks, clock, deadline) = (self.tasks.clone(), self.clock.clone(), self.operation_deadline());
+        let (tasks, clock) = (self.tasks.clone(), self.clock.clone());
+        // The last release of what may arrive late begins one `operation_timeout` from now at the latest.
+        let deadline = self.operation_deadline().plus(self.options.operation_timeout);
         self.tasks.spawn(async move {
             by_deadline(&clock, deadline, pin!(tasks.idle())).await;
             drop(end);
