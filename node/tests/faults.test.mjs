@@ -118,9 +118,9 @@ describe("faults", () => {
     const client = await connect(proxy.url);
     const name = freshName();
     for (let round = 0; round < 10; round++) {
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(name);
       const held = await client.lock(name).acquire();
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(name);
       await held.release();
       assert.equal(await shared.server.command("EXISTS", name), 0);
     }
@@ -135,10 +135,10 @@ describe("faults", () => {
     const semaphore = client.semaphore(freshName(), 5);
     await semaphore.withPermits(() => undefined);
     for (let round = 0; round < 10; round++) {
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(semaphore.name);
       const held = await semaphore.acquire({ permits: 3 });
       assert.equal(await shared.server.command("GET", semaphore.name), "2");
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(semaphore.name);
       await held.release();
       assert.equal(await shared.server.command("GET", semaphore.name), "5");
     }
@@ -154,13 +154,13 @@ describe("faults", () => {
     await rw.withRead(() => undefined);
     await rw.withWrite((held) => held.downgrade());
     for (let round = 0; round < 10; round++) {
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(rw.name);
       const writes = await rw.write.acquire();
       assert.equal(await shared.server.command("HGET", rw.name, "mode"), "write");
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(rw.name);
       const reads = await writes.downgrade();
       assert.equal(await shared.server.command("HGET", rw.name, "mode"), "read");
-      proxy.resetAtNextReplies(1);
+      proxy.resetAtReplyTo(rw.name);
       await reads.release();
       assert.equal(await shared.server.command("EXISTS", rw.name), 0);
     }

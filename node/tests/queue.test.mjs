@@ -385,9 +385,9 @@ describe("a server that cannot be reached", () => {
     const client = await connect(proxy.url);
     const queue = client.queue(freshName());
     await queue.put("first", { id: "first" });
-    proxy.resetAtNextReplies(1);
+    proxy.resetAtReplyTo(queue.name);
     assert.equal((await queue.put("x", { id: "x" })).id, "x");
-    proxy.resetAtNextReplies(1);
+    proxy.resetAtReplyTo(queue.name);
     const error = await rejects(queue.put("y"), "OUTCOME_UNKNOWN");
     assert.equal(error.object, queue.name);
     assert.equal(proxy.resets, 2);

@@ -379,7 +379,7 @@ describe("a limiter's server", () => {
     const client = await connect(proxy.url);
     const limiter = client.rateLimiter(freshName(), { tokens: 5, perMs: HOUR });
     await limiter.tryAcquire();
-    proxy.resetAtNextReplies(1);
+    proxy.resetAtReplyTo(limiter.name);
     await rejects(limiter.tryAcquire(), "OUTCOME_UNKNOWN");
     assert.equal((await limiter.tryAcquire()).remaining, 2);
     await client.close();

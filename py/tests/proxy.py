@@ -26,7 +26,8 @@ class Proxy:
         self._passing.set()
         self._held: list[tuple[socket.socket, bytes]] | None = None
         self._holding = threading.Lock()
-        self._reset_at_reply = 0
+        self._reset_at: bytes | None = None
+        self._asked: set[socket.socket] = set()
         self.resets = 0
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -43,9 +44,9 @@ class Proxy:
         """The end of a black hole: what was lost in it stays lost."""
         self._passing.set()
 
-    def reset_at_next_replies(self, count: int) -> None:
-        """The next `count` replies are dropped and their connections reset: the request has been carried out."""
-        self._reset_at_reply = count
+    def reset_at_reply_to(self, name: str) -> None:
+        """Drops the next reply to a request that names `name`, which was carried out, and resets its connection."""
+        self._reset_at = name.encode()
 
     def hold_replies(self) -> None:
         """From now on what the server says waits here."""
@@ -103,8 +104,10 @@ class Proxy:
         # What is read while the hole is open is gone, as bytes on a cut cable are: close() sets it again, only to end.
         if not self._passing.is_set():
             return
-        if self._reset_at_reply and source in self._from_server:
-            self._reset_at_reply -= 1
+        if self._reset_at and source not in self._from_server and self._reset_at in data:
+            self._asked.add(source)
+        if source in self._from_server and self._peer[source] in self._asked:
+            self._reset_at = None
             self.resets += 1
             linger = struct.pack("ii", 1, 0)
             self._peer[source].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -121,6 +124,7 @@ class Proxy:
         peer = self._peer.pop(source)
         del self._peer[peer]
         self._from_server -= {source, peer}
+        self._asked -= {source, peer}
         for each in (source, peer):
             self._selector.unregister(each)
             each.close()

@@ -102,7 +102,7 @@ async def test_cancelled_with_the_reply_lost(proxy: Proxy, server: RedisServer, 
     async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
         for _ in range(10):
             await take_and_free(client.lock(name))
-            proxy.reset_at_next_replies(1)
+            proxy.reset_at_reply_to(name)
             # It may be told by its second attempt before the loop sees what the first one did.
             taking = asyncio.create_task(take_and_keep(client.lock(name)))
             while not await other.lock(name).locked():

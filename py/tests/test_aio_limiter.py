@@ -57,7 +57,7 @@ async def test_a_decision_whose_reply_was_lost_counts_as_spent(
     async with aio.connect(proxy.url) as client, aio.connect(server.url) as other:
         limiter = client.rate_limiter(name, rate=5, per=3600)
         assert await limiter.try_acquire()
-        proxy.reset_at_next_replies(1)
+        proxy.reset_at_reply_to(name)
         with pytest.raises(libdlock.OutcomeUnknown):
             await limiter.try_acquire(2)
         assert (await other.rate_limiter(name, rate=5, per=3600).peek()).remaining == 2

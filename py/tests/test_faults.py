@@ -119,10 +119,10 @@ def test_a_reply_lost_on_the_way_is_made_good(proxy: Proxy, server: RedisServer,
     with libdlock.connect(proxy.url) as client:
         lock = client.lock(name)
         for _ in range(10):
-            proxy.reset_at_next_replies(1)
+            proxy.reset_at_reply_to(name)
             assert lock.acquire()
             assert lock.hold_count == 1
-            proxy.reset_at_next_replies(1)
+            proxy.reset_at_reply_to(name)
             lock.release()
             assert server.command("EXISTS", name) == 0
         assert proxy.resets == 20

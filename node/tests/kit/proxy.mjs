@@ -8,7 +8,7 @@ export class Proxy {
   #sockets = new Set();
   #silent = false;
   #held;
-  #resetsLeft = 0;
+  #resetAt;
   resets = 0;
 
   /** Forwards a loopback port to `target`. */
@@ -44,9 +44,9 @@ export class Proxy {
     }
   }
 
-  /** The next `count` replies are dropped and their connections reset: the request has been carried out. */
-  resetAtNextReplies(count) {
-    this.#resetsLeft = count;
+  /** Drops the next reply to a request that names `name`, which was carried out, and resets its connection. */
+  resetAtReplyTo(name) {
+    this.#resetAt = name;
   }
 
   async close() {
@@ -68,11 +68,16 @@ export class Proxy {
         to.destroy();
       });
     }
-    client.on("data", (data) => this.#silent || server.write(data));
+    let asked = false;
+    client.on("data", (data) => {
+      if (this.#silent) return;
+      asked ||= this.#resetAt !== undefined && data.includes(this.#resetAt);
+      server.write(data);
+    });
     server.on("data", (data) => {
       if (this.#silent) return;
-      if (this.#resetsLeft > 0) {
-        this.#resetsLeft -= 1;
+      if (asked) {
+        this.#resetAt = undefined;
         this.resets += 1;
         client.resetAndDestroy();
       } else if (this.#held) this.#held.push([client, data]);
