@@ -4,7 +4,7 @@
 # And what `make test` runs on one server, on the oldest and the newest, and the longest tests, unless REPEATS is 1.
 # Ends with one line of totals.
 #   scripts/check-long.sh           everything
-#   scripts/check-long.sh GROUP...  only these groups: rust c python node java interop http redisson demo soak soak-queue; rust@redis-6.2 is that group
+#   scripts/check-long.sh GROUP...  only these groups: lint rust paused c python node java interop http docs redisson demo soak soak-queue; rust@redis-6.2 is that group
 #                                   on another server, see scripts/servers.sh: there all tests that need a server, the long ones too,
 #                                   and the normal run of interop and redisson
 set -euo pipefail
@@ -19,6 +19,8 @@ rare=$([ "${REPEATS:-20}" != 1 ] || printf -- '--skip %s ' $skipped)
 declare -A command=(
     [rust]="scripts/rust-tests.sh --ignored $rare {only}"
     [rust@]="scripts/server-tests.sh long"
+    [lint]="scripts/lint.sh long"
+    [paused]="cargo test --quiet --profile=${DLOCK_PROFILE:-quick} --package=libdlock-paused"
     [c]="ffi-c/tests/run.sh long"
     [python]="py/run-tests.sh long"
     [node]="node/run-tests.sh long"
@@ -26,6 +28,7 @@ declare -A command=(
     [interop]="scripts/interop.sh long"
     [interop@]="scripts/interop.sh"
     [http]="tests/http/run.sh long"
+    [docs]="scripts/test-docs.sh long"
     [redisson]="tests/redisson/run.sh long"
     [redisson@]="tests/redisson/run.sh"
     [demo]="demo/repeat.sh"
@@ -33,8 +36,9 @@ declare -A command=(
     [soak-queue]="env SOAK_SECONDS=$(((${REPEATS:-20} + 6) / 7 * 60)) scripts/soak-queue.sh"
 )
 # Two lanes, as long as one another, whose groups build in folders of their own: Python's package is built by one of them at a time.
-# CI, which is to end within an hour, leaves the other servers, and limits over HTTP, to what `make test` runs there.
-[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- python java c rust / node interop redisson demo soak soak-queue
-[ $# -gt 0 ] || set -- rust rust@redis-6.2 rust@valkey-9 c java \
+# CI, which is to end within an hour, leaves the other servers, and limits over HTTP, to what `make test` runs there, and a paused clock
+# and the README's steps for Rust to a release.
+[ $# -gt 0 ] || [ "${REPEATS:-20}" != 1 ] || set -- lint python java c rust / node interop redisson demo soak soak-queue
+[ $# -gt 0 ] || set -- lint rust rust@redis-6.2 rust@valkey-9 paused c java docs \
     / python node interop http redisson {interop,redisson}@redis-6.2 {interop,redisson}@valkey-9 demo soak soak-queue
 run_groups "$@"

@@ -17,7 +17,7 @@ esac
 
 # Chosen by their names and not by `-p`, which would build what they depend on once more, with other features.
 tests=(--test={core,cli,bridge,kit,fault}-tests)
-run() { cargo test --quiet --no-fail-fast "$@"; }
+run() { cargo test --quiet --profile="${DLOCK_PROFILE:-quick}" --no-fail-fast "$@"; }
 status=0
 if [ "$how" = brief ]; then
     export MODEL_SEQUENCES=40

@@ -6,6 +6,7 @@ The pages of the languages (docs/c, docs/python, ...) are run by the tests of th
 from __future__ import annotations
 
 import json
+import os
 import re
 import unittest
 from pathlib import Path
@@ -15,6 +16,8 @@ from testing import main
 from user_programs import JAVA, PYTHON, ROOT, WithServer, compiled, node, run
 
 BUILD = ROOT / "build/docs"
+#: With a name behind it, runs an example of core as the Rust tests have built it.
+EXAMPLE = ("cargo", "run", "--quiet", f"--profile={os.environ.get('DLOCK_PROFILE', 'quick')}", "--example")
 PAGES = [ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES += [ROOT / folder / "README.md" for folder in ("api", "bench", "examples")]
 PAGES += [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "tests").glob("*/README.md"))]
@@ -39,7 +42,7 @@ class Programs(WithServer):
     def test_rust(self) -> None:
         example = (ROOT / "core/examples/readme.rs").read_text()
         self.assertEqual(example.partition("\n\n")[2], readme.program("src/main.rs"))
-        self.check("cargo", "run", "--quiet", "--example", "readme")
+        self.check(*EXAMPLE, "readme")
 
     def test_python(self) -> None:
         self.check(*PYTHON, str(source("readme.py", "report.py")))
@@ -61,12 +64,12 @@ class Programs(WithServer):
 
     def test_quickstart(self) -> None:
         for url in ([], ["--", self.server.url]):
-            output = run("cargo", "run", "--quiet", "--example", "quickstart", *url)
+            output = run(*EXAMPLE, "quickstart", *url)
             self.assertIn("12 turns, never two holders at once", output)
 
     def test_several_locks_as_one(self) -> None:
         for url in ([], ["--", self.server.url]):
-            output = run("cargo", "run", "--quiet", "--example", "lock_all", *url)
+            output = run(*EXAMPLE, "lock_all", *url)
             self.assertIn("60 transfers, none blocked by another; 3 accounts held", output)
 
 

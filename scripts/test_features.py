@@ -1,4 +1,5 @@
-"""Compares the features with which the native libraries have the crates below core: where one differs, core is compiled twice."""
+"""Compares the features with which the native libraries and the Rust tests have the crates below core: where one differs, core is
+compiled twice."""
 
 from __future__ import annotations
 
@@ -26,10 +27,9 @@ PACKAGES = (
 CRATE = re.compile(r"^(?P<crate>\S+ v\S+)(?: \([^)]*\))* (?P<features>[^ (]*)")
 
 
-def tree(package: str, *more: str) -> dict[str, str]:
-    """The features of every crate in the package's tree, those of macros and build scripts included."""
-    command = ["cargo", "tree", "--locked", "--package", package, *more]
-    command += ["--edges", "normal,build", "--prefix", "none", "--format", "{p} {f}"]
+def tree(*selected: str, edges: str = "normal,build") -> dict[str, str]:
+    """The features of every crate in the tree of what is selected, those of macros and build scripts included."""
+    command = ["cargo", "tree", "--locked", *selected, "--edges", edges, "--prefix", "none", "--format", "{p} {f}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = [CRATE.match(line) for line in done.stdout.splitlines()]
@@ -51,7 +51,9 @@ def differences(trees: dict[str, dict[str, str]], below: set[str]) -> dict[str, 
 
 class Features(unittest.TestCase):
     def test_core_is_compiled_once_for_all_of_them(self) -> None:
-        trees = {package: tree(package) for package in PACKAGES}
+        trees = {package: tree("--package", package) for package in PACKAGES}
+        # As `cargo test` at the root builds them.
+        trees["the tests"] = tree(edges="normal,build,dev")
         below = set(trees["libdlock-ffi"])
         self.assertTrue(any(crate.startswith("libdlock v") for crate in below), below)
         found = differences(trees, below)

@@ -1,12 +1,9 @@
-//! The runtime that carries a client: shut down, of the client's own, or with tokio's clock paused.
+//! The runtime that carries a client: shut down, or of the client's own.
 
-use std::future::poll_fn;
-use std::pin::pin;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use libdlock::lease::{HolderId, Lease, LossReason};
-use libdlock::lock::AcquireOptions;
+use libdlock::lease::LossReason;
 use libdlock::{Client, ErrorKind, Rate, Wait};
 use libdlock_testkit::Server;
 use tokio::runtime::Runtime;
@@ -156,24 +153,4 @@ impl Queue for libdlock::Lock {
     fn client_queue(&self, server: &Server) -> i64 {
         server.cmd(&["ZCARD", &format!("dlock_queue:{{{}}}", self.key())]).int()
     }
-}
-
-/// With tokio's clock paused a timer is over at once. Leases run by the machine's clock all the same, and nothing spins.
-#[tokio::test(start_paused = true)]
-async fn a_paused_clock_of_tokio_does_not_spin() {
-    let client = Client::connect("memory://").await.unwrap();
-    let lock = client.lock("job").unwrap();
-    let held = lock
-        .acquire_as(HolderId::fresh(), AcquireOptions::default().lease(Lease::Fixed(Duration::from_secs(60))))
-        .await;
-    let (start, mut polls) = (Instant::now(), 0);
-    let mut acquiring = pin!(lock.acquire_timeout(Duration::from_millis(500)));
-    let busy = poll_fn(|context| {
-        polls += 1;
-        acquiring.as_mut().poll(context)
-    });
-    assert_eq!(busy.await.unwrap_err().kind(), ErrorKind::Busy);
-    assert!(start.elapsed() >= Duration::from_millis(499), "by the machine's clock: {:?}", start.elapsed());
-    assert!(polls <= 30, "polled {polls} times in half a second");
-    drop(held);
 }
