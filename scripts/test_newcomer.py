@@ -4,9 +4,11 @@ that has taken the lock. Prints how long each took.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import time
+import unittest
 from pathlib import Path
 
 import readme
@@ -72,6 +74,7 @@ class Newcomer(WithServer):
         )
         self.assertRegex(said, r"held, fencing token \d{16}\n$")
 
+    @unittest.skipUnless(os.environ.get("DLOCK_LONG"), "compiles core and all beneath it once more: test-docs.sh long")
     def test_rust(self) -> None:
         self.follow("Rust")
 

@@ -279,13 +279,13 @@ async fn open(endpoint: &Endpoint, tls: Option<&Tls>) -> io::Result<Transport> {
     }
 }
 
-/// What cannot be read, which to the caller of `connect` is an argument.
+/// A file or a variable that cannot be read, which to the caller of `connect` is an argument.
 fn unreadable(error: Error, first: bool) -> DialError {
     DialError { error: if first { error } else { told_later(error) }, passes: Passes::Never }
 }
 
-/// What failed, as those are told who do not call `connect`. A file that cannot be read may just be replaced: the next connection
-/// reads it anew.
+/// An error for callers of anything but `connect`. A file that cannot be read may just be replaced, and the next
+/// connection reads it again.
 pub(super) fn told_later(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidArgument => Error::new(ErrorKind::Connection, "connect", error.message()),
