@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common::rules::documented;
 use libdlock::event::Level;
+use libdlock::limit::Algorithm;
 use libdlock::{Client, Config, ErrorKind, Rate};
 use libdlock_testkit::{Action, Proxy, Server, eventually, lateness};
 
@@ -149,6 +150,25 @@ async fn missing_rights_are_told_once_for_each_kind() {
     let of_sides = told.recv_timeout(SOON).expect("another kind");
     assert!(of_sides.contains("objects of the kind rw_lock need"), "{of_sides}");
     assert!(told.recv_timeout(Duration::from_millis(100)).is_err(), "{} locks", locks.len());
+}
+
+/// Without PEXPIRE tokens, logs and what Redisson's limiters have stay on the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_user_who_may_not_let_keys_end_is_told() {
+    let server = Server::start();
+    if !tells(&server) {
+        return;
+    }
+    let rules = ["lock", "rate limiter", "rate limiter of Redisson"].map(|kind| documented(kind, "job")).concat();
+    add_user(&server, rules.iter().filter(|rule| *rule != "+pexpire"));
+    let (client, told) = listening(&format!("redis://app:pw@{}", server.address())).await;
+    let _lock = client.lock("job").unwrap();
+    assert_eq!(rules_told(&told), ["+pexpire"]);
+    for by in [Algorithm::SlidingLog, Algorithm::Redisson { per_client: false }] {
+        let rate = Rate::new(1, Duration::from_secs(1)).by(by);
+        let _limiter = client.rate_limiter("job", rate).unwrap();
+        assert_eq!(rules_told(&told), ["+pexpire"], "{by:?}");
+    }
 }
 
 /// Access rules are not replicated: the server that takes over may have others.

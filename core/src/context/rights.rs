@@ -10,16 +10,16 @@ use crate::name::ObjectName;
 use crate::step::State;
 use crate::text::part;
 
-/// Kinds of objects, a handful.
+/// Kinds of objects, a handful, and what each needs: rate limiters of Redisson need other rights than ours.
 #[derive(Default)]
-pub(super) struct Asked(Mutex<Vec<&'static str>>);
+pub(super) struct Asked(Mutex<Vec<(&'static str, &'static str)>>);
 
 impl Asked {
-    fn is_first(&self, kind: &'static str) -> bool {
+    fn is_first(&self, kind: &'static str, access: &'static str) -> bool {
         let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = !asked.contains(&kind);
+        let first = !asked.contains(&(kind, access));
         if first {
-            asked.push(kind);
+            asked.push((kind, access));
         }
         first
     }
@@ -28,7 +28,7 @@ impl Asked {
 impl Context {
     /// No call waits for it, or depends on it.
     pub(super) fn look_at_rights<S: State>(&self, kind: &'static str, name: &ObjectName) {
-        if !self.asked.is_first(kind) {
+        if !self.asked.is_first(kind, S::ACCESS) {
             return;
         }
         let (backend, events, tasks) = (self.backend.clone(), self.events.clone(), self.tasks.clone());
