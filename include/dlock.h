@@ -21,9 +21,12 @@
  *   or permits, is held by the calling *thread*, which releases it; what is taken, or acquired through a port, belongs to
  *   its dlock_held_t.
  * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
- *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
+ *   destructors. After dlock_shutdown() they return DLOCK_CLOSED, until a new client or port starts it again.
  * - No function calls back into your code, and libdlock's own threads never run any of it: they block signals, except
  *   those that a fault raises, so that your own threads get them, in a handler, sigwait() or a signalfd().
+ * - In a signal handler call only dlock_abi_version(), dlock_version() and dlock_status_name(), which neither lock nor
+ *   allocate. Every other function may wait for a mutex that the interrupted thread has locked, dlock_cancel_fire() and
+ *   the _free functions included: let a thread of yours wait for the signal, or write to a pipe that it reads.
  *
  * docs/c/README.md explains them with examples; dlock.hpp is the same for C++17.
  */
@@ -1961,7 +1964,7 @@ const char *dlock_version(void);
  * Connects to `url` (`redis://[user:password@]host:port/db`, `rediss://` with TLS, `unix:///path`, `memory://`) and makes
  * a client.
  * `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
- * that option is longer.
+ * that option is longer. After dlock_shutdown() it starts the library again.
  */
 dlock_status_t dlock_client_open(const char *url,
                                  size_t url_len,
@@ -4271,10 +4274,14 @@ dlock_status_t dlock_submit_worker_lease(const struct dlock_port_t *port,
  * size that does not grow: what tells later calls that it has ended, the last ids, the table of the `memory://` stores; see
  * share/dlock/valgrind.supp. Programs need not call it: it is for tools that report what is left at exit, and for plugins with
  * libdlock.a in them, before they are unloaded. Calls that wait in other threads return DLOCK_CLOSED, and so does every call
- * from now on but this one, which then does nothing, the `_free` functions included. What came of a call that was under way
- * and returned DLOCK_CLOSED is unknown: a lock that it got all the same is free when its lease runs out. Descriptors of ports
- * are closed. Clients are closed without a release, since a thread may still be at work: release first what is to be free at
- * once. May be called from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
+ * with an object from before, the `_free` functions included. The outcome of a call that was under way and returned
+ * DLOCK_CLOSED is unknown: a lock that it acquired is free when its lease runs out. Descriptors of ports are closed. Clients
+ * are closed without a release, since a thread may still be at work: release first what is to be free at once. May be called
+ * from an atexit handler. DLOCK_BUSY when a call of another thread has not ended after 5 s: call it again.
+ *
+ * Once it has returned DLOCK_OK, the next dlock_client_open(), dlock_port_new(), dlock_cancel_new() or
+ * dlock_snowflake_open() starts the library again, as in a plugin that is loaded once more; the memory that was left is not
+ * freed. Until then every call but this one returns DLOCK_CLOSED.
  */
 dlock_status_t dlock_shutdown(struct dlock_error_t *error);
 

@@ -1,6 +1,8 @@
 //! Every kind of object that a handle stands for, one row each. What a kind does at its end stands with its operations, in its
 //! [`HandleEnd`](crate::ends::HandleEnd).
 
+use std::hash::{BuildHasher, RandomState};
+
 use crate::handle::{Handle, LAST_KIND, Parts, unpack};
 use crate::slab::Slab;
 
@@ -98,7 +100,8 @@ macro_rules! declare {
 
         impl Tables {
             pub(crate) fn new() -> Self {
-                Self { $($table: Slab::new(),)* }
+                let chance = RandomState::new();
+                Self { $($table: Slab::new(chance.hash_one($number) as u32),)* }
             }
         }
 

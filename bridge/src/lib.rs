@@ -11,7 +11,7 @@
 //! ```
 //!
 //! * **[`enter`]** gives the [`State`] of this process: runtime and tables of handles, made on first use and made anew
-//!   after a fork (crate `libdlock-fork`).
+//!   after a fork (crate `libdlock-fork`), and by [`enter_or_restart`] after [`shutdown`].
 //! * **[`Handle`]s** are numbers, never pointers. A freed one is `Closed`, one from before a fork `Forked`, any other number
 //!   `InvalidArgument`.
 //! * **[`ops`]** are `async fn`s over handles: [`State::wait`] runs one on the calling thread, [`State::submit`] on the
@@ -63,4 +63,4 @@ pub use self::outcome::{
 };
 pub use self::port::{Completion, What};
 pub use self::shutdown::shutdown;
-pub use self::state::{Interrupt, Process, State, enter};
+pub use self::state::{Interrupt, Process, State, enter, enter_or_restart};

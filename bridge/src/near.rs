@@ -25,7 +25,7 @@ impl Freed {
     }
 }
 
-/// What one thread used last, and in which process of a line of forks: there a handle means another object.
+/// The object that one thread used last, and the life of the library: in another life a handle means another object.
 pub(crate) struct Near<T>(RefCell<Option<(Handle, u32, Weak<T>)>>);
 
 impl<T> Near<T> {
@@ -33,25 +33,25 @@ impl<T> Near<T> {
         Self(RefCell::new(None))
     }
 
-    /// The object of `handle` in this `process`: the one at hand when it is that and still `usable`, otherwise what `find`
-    /// finds. A process never uses a handle again, so one that equals cannot mean another object.
+    /// The object of `handle` in this `life`: the one at hand when it is that and still `usable`, otherwise what `find`
+    /// finds. A life never uses a handle again, so one that equals cannot mean another object.
     #[inline]
     pub(crate) fn get(
         &self,
         handle: Handle,
-        process: u32,
+        life: u32,
         usable: impl FnOnce(&T) -> bool,
         find: impl FnOnce() -> Result<Arc<T>>,
     ) -> Result<Arc<T>> {
         if let Some((known, known_in, object)) = &*self.0.borrow()
-            && (*known, *known_in) == (handle, process)
+            && (*known, *known_in) == (handle, life)
             && let Some(object) = object.upgrade()
             && usable(&object)
         {
             return Ok(object);
         }
         let object = find()?;
-        *self.0.borrow_mut() = Some((handle, process, Arc::downgrade(&object)));
+        *self.0.borrow_mut() = Some((handle, life, Arc::downgrade(&object)));
         Ok(object)
     }
 }

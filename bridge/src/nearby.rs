@@ -45,7 +45,7 @@ impl State {
     #[inline]
     pub(crate) fn near<E: Nearby>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
         let find = || self.get(handle, op);
-        let known = |near: &Near<E>| near.get(handle, self.generation(), |entry| !entry.freed_flag().get(), find);
+        let known = |near: &Near<E>| near.get(handle, self.life(), |entry| !entry.freed_flag().get(), find);
         // A thread that is ending has nothing near.
         E::near().try_with(known).unwrap_or_else(|_| find())
     }

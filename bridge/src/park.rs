@@ -21,7 +21,7 @@ thread_local! {
 pub(crate) struct Parker {
     woken: AtomicBool,
     thread: Thread,
-    /// The fork generation in which the end wakes it, and one more; 0 in none.
+    /// The life of the library whose end wakes it, and one more; 0 is none.
     enlisted: AtomicU32,
 }
 
@@ -42,8 +42,8 @@ impl Parker {
     }
 
     /// Says that the end of this process's state wakes it; false when that was said before. On its own thread.
-    pub(crate) fn enlist(&self, generation: u32) -> bool {
-        let mark = generation.wrapping_add(1);
+    pub(crate) fn enlist(&self, life: u32) -> bool {
+        let mark = life.wrapping_add(1);
         let new = self.enlisted.load(Ordering::Relaxed) != mark;
         if new {
             self.enlisted.store(mark, Ordering::Relaxed);

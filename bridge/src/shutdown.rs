@@ -17,7 +17,8 @@ const CLOSING: Duration = Duration::from_secs(2);
 
 /// Ends libdlock in this process: every object, the runtime with its threads. Calls that wait return `Closed`, as does every
 /// later [`enter`](crate::enter). Clients are closed as by [`client_close`](crate::ops::client_close) without a release: a
-/// holder may still be at work. Called again it does nothing. A child that is forked afterwards begins anew.
+/// holder may still be at work. Called again it does nothing. A child that is forked afterwards starts afresh, and
+/// [`enter_or_restart`](crate::enter_or_restart) starts libdlock again.
 ///
 /// # Errors
 /// `Busy` when a call of another thread has not ended after 5 s: then the runtime is still there, and the next call of this
@@ -50,6 +51,7 @@ pub fn shutdown() -> Result<()> {
     // Without a runtime nothing was taken out before.
     state.end_ports();
     drop(state.end_objects());
+    state.over.store(true, Ordering::Release);
     Ok(())
 }
 

@@ -2,7 +2,10 @@
 //!
 //! A key is an index and the generation of the slot when the object was put there. Removing an object raises the slot's
 //! generation, so that a key kept for too long finds nothing rather than somebody else's object. A slot whose generations
-//! are used up is retired: 2^24 uses of each slot cost 24 bytes once, and no key ever comes back.
+//! are used up is retired: 2^23 uses of each slot or more cost 24 bytes once, and no key ever comes back.
+//!
+//! The generations of a table begin by chance, so that its keys find nothing in another table, that of a second copy of the
+//! library in the process.
 
 use crate::sync::{Arc, Mutex, lock};
 
@@ -34,6 +37,8 @@ pub(crate) struct Slab<T> {
 struct Inner<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
+    /// That of the first object of each slot.
+    first_generation: u32,
     last_generation: u32,
     /// Takes nothing in any more: its keys would begin anew.
     closed: bool,
@@ -45,13 +50,15 @@ struct Slot<T> {
 }
 
 impl<T> Slab<T> {
-    pub(crate) fn new() -> Self {
-        Self::with_generations(LAST)
+    /// A slab whose generations begin in the lower half, where `chance` says.
+    pub(crate) fn new(chance: u32) -> Self {
+        Self::with_generations(chance & (LAST >> 1), LAST)
     }
 
-    /// A slab whose slots are retired after `last` (tests make it small).
-    pub(crate) fn with_generations(last: u32) -> Self {
-        let inner = Inner { slots: Vec::new(), free: Vec::new(), last_generation: last, closed: false };
+    /// A slab whose slots begin with `first` and are retired after `last` (tests make it small).
+    pub(crate) fn with_generations(first: u32, last: u32) -> Self {
+        let (slots, free) = (Vec::new(), Vec::new());
+        let inner = Inner { slots, free, first_generation: first, last_generation: last, closed: false };
         Self { inner: Mutex::new(inner) }
     }
 
@@ -68,8 +75,9 @@ impl<T> Slab<T> {
             return Some(Key { index, generation });
         }
         let index = u32::try_from(inner.slots.len()).ok().filter(|index| *index <= LAST)?;
-        inner.slots.push(Slot { generation: 0, value: Some(value) });
-        Some(Key { index, generation: 0 })
+        let generation = inner.first_generation;
+        inner.slots.push(Slot { generation, value: Some(value) });
+        Some(Key { index, generation })
     }
 
     /// The object under `key`.
@@ -78,7 +86,7 @@ impl<T> Slab<T> {
         let slot = inner.slots.get(key.index as usize).ok_or(Missing::NeverThere)?;
         match &slot.value {
             Some(value) if slot.generation == key.generation => Ok(value.clone()),
-            _ => Err(slot.missing(key)),
+            _ => Err(slot.missing(key, inner.first_generation)),
         }
     }
 
@@ -99,13 +107,13 @@ impl<T> Slab<T> {
     /// Takes the object under `key` out: of several callers exactly one gets it.
     pub(crate) fn remove(&self, key: Key) -> Result<Arc<T>, Missing> {
         let mut inner = lock(&self.inner);
-        let last = inner.last_generation;
+        let (first, last) = (inner.first_generation, inner.last_generation);
         let slot = inner.slots.get_mut(key.index as usize).ok_or(Missing::NeverThere)?;
         if slot.generation != key.generation {
-            return Err(slot.missing(key));
+            return Err(slot.missing(key, first));
         }
         let Some(value) = slot.value.take() else {
-            return Err(slot.missing(key));
+            return Err(slot.missing(key, first));
         };
         slot.generation += 1;
         if slot.generation <= last {
@@ -117,7 +125,7 @@ impl<T> Slab<T> {
 }
 
 impl<T> Slot<T> {
-    fn missing(&self, key: Key) -> Missing {
-        if key.generation < self.generation { Missing::Removed } else { Missing::NeverThere }
+    fn missing(&self, key: Key, first: u32) -> Missing {
+        if (first..self.generation).contains(&key.generation) { Missing::Removed } else { Missing::NeverThere }
     }
 }

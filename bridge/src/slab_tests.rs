@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::slab::{Key, Missing, Slab};
+use crate::slab::{KEY_BITS, Key, Missing, Slab};
+
+const CHANCE: u32 = 0x1234_5678;
 
 #[test]
 fn a_key_finds_its_object_until_it_is_removed() {
-    let slab = Slab::new();
+    let slab = Slab::new(CHANCE);
     let key = slab.insert(Arc::new("a")).unwrap();
     assert_eq!(*slab.get(key).unwrap(), "a");
     assert_eq!(*slab.remove(key).unwrap(), "a");
@@ -16,7 +18,7 @@ fn a_key_finds_its_object_until_it_is_removed() {
 
 #[test]
 fn a_stale_key_does_not_find_the_slots_next_object() {
-    let slab = Slab::new();
+    let slab = Slab::new(CHANCE);
     let old = slab.insert(Arc::new(1)).unwrap();
     slab.remove(old).unwrap();
     let new = slab.insert(Arc::new(2)).unwrap();
@@ -28,17 +30,24 @@ fn a_stale_key_does_not_find_the_slots_next_object() {
 
 #[test]
 fn keys_that_were_never_given_out_find_nothing() {
-    let slab = Slab::new();
+    let slab = Slab::new(CHANCE);
     let key = slab.insert(Arc::new(())).unwrap();
-    for (index, generation) in [(key.index + 1, 0), (key.index, key.generation + 1)] {
+    let Key { index, generation } = key;
+    for (index, generation) in [(index + 1, generation), (index, generation + 1), (index, generation - 1), (index, 0)] {
         assert_eq!(slab.get(Key { index, generation }).unwrap_err(), Missing::NeverThere);
         assert_eq!(slab.remove(Key { index, generation }).unwrap_err(), Missing::NeverThere);
     }
 }
 
 #[test]
+fn generations_begin_in_the_lower_half_by_chance() {
+    let first = |chance| Slab::new(chance).insert(Arc::new(())).unwrap().generation;
+    assert_eq!((first(0), first(CHANCE), first(u32::MAX)), (0, 0x34_5678, (1 << (KEY_BITS - 1)) - 1));
+}
+
+#[test]
 fn a_slot_is_retired_rather_than_its_generations_used_twice() {
-    let slab = Slab::with_generations(1);
+    let slab = Slab::with_generations(0, 1);
     let mut seen = std::collections::HashSet::new();
     for _ in 0..10 {
         let key = slab.insert(Arc::new(())).unwrap();
@@ -50,7 +59,7 @@ fn a_slot_is_retired_rather_than_its_generations_used_twice() {
 
 #[test]
 fn a_closed_slab_takes_nothing_in() {
-    let slab = Slab::new();
+    let slab = Slab::new(CHANCE);
     let key = slab.insert(Arc::new(1)).unwrap();
     assert_eq!(slab.close().len(), 1);
     let late = Arc::new(2);
@@ -62,7 +71,7 @@ fn a_closed_slab_takes_nothing_in() {
 
 #[test]
 fn a_removed_object_lives_as_long_as_somebody_uses_it() {
-    let slab = Slab::new();
+    let slab = Slab::new(CHANCE);
     let key = slab.insert(Arc::new(7)).unwrap();
     let in_use = slab.get(key).unwrap();
     let removed = slab.remove(key).unwrap();

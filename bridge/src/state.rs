@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use libdlock_fork::PerProcess;
 
 use crate::ending::elsewhere;
 use crate::engine::{Engine, Using};
-use crate::handle::{Handle, fork_bits, pack, unpack};
+use crate::handle::{Handle, life_bits, pack, unpack};
 use crate::holder::Threads;
 use crate::kinds::{Entry, HandleKind, Tables};
 use crate::park::Parker;
@@ -20,10 +21,22 @@ use crate::refused::refused;
 use crate::slab::Missing;
 
 static STATE: PerProcess<State> = PerProcess::new();
+/// Restarts after a shutdown, in the line of forks that ends in this process.
+static RESTARTS: AtomicU32 = AtomicU32::new(0);
 
-/// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there.
+/// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there. A
+/// restart leaks the one that a shutdown has ended: late calls of other threads find there that it has ended.
 pub struct State {
+    /// The fork generation.
     generation: u32,
+    /// No other state has this number of those that can meet: of this process, and of those that it was forked from.
+    life: u32,
+    /// That of this process's first state.
+    first_life: u32,
+    /// Ended, by a shutdown that is complete.
+    pub(crate) over: AtomicBool,
+    /// So that leak checkers reach it.
+    _before: Option<&'static State>,
     pub(crate) engine: Engine,
     pub(crate) tables: Tables,
     pub(crate) threads: Threads,
@@ -37,6 +50,19 @@ pub fn enter() -> Result<&'static State> {
     let state = known()?;
     state.engine.check()?;
     Ok(state)
+}
+
+/// As [`enter`], for a call that needs no object from before: after a [`shutdown`](crate::shutdown) that is complete, it starts
+/// libdlock again, with a state like that of a forked child.
+///
+/// # Errors
+/// As [`enter`]; `Closed` while a shutdown is under way.
+pub fn enter_or_restart() -> Result<&'static State> {
+    let state = known()?;
+    if state.over.load(Ordering::Acquire) {
+        STATE.replace(state, |generation| state.next(generation))?;
+    }
+    enter()
 }
 
 /// As [`enter`], also after [`shutdown`](crate::shutdown).
@@ -80,7 +106,27 @@ pub struct Interrupt<'a> {
 
 impl State {
     fn new(generation: u32) -> Result<Self> {
-        Ok(Self { generation, engine: Engine::default(), tables: Tables::new(), threads: Threads::default() })
+        let life = generation.wrapping_add(RESTARTS.load(Ordering::Relaxed));
+        Ok(Self {
+            generation,
+            life,
+            first_life: life,
+            over: AtomicBool::new(false),
+            _before: None,
+            engine: Engine::default(),
+            tables: Tables::new(),
+            threads: Threads::default(),
+        })
+    }
+
+    /// The state after this one, in the same process or in a forked child.
+    fn next(&'static self, generation: u32) -> Result<Self> {
+        RESTARTS.fetch_add(1, Ordering::Relaxed);
+        let mut next = Self::new(generation)?;
+        if generation == self.generation {
+            (next.first_life, next._before) = (self.first_life, Some(self));
+        }
+        Ok(next)
     }
 
     /// The runtime, for as long as the caller keeps what it gets.
@@ -119,7 +165,7 @@ impl State {
         future: impl Future<Output = Result<T>>,
         interrupt: Option<Interrupt<'_>>,
     ) -> Result<T> {
-        if parker.enlist(self.generation) {
+        if parker.enlist(self.life) {
             self.engine.enlist(parker);
         }
         // Its timers are the runtime's, and what it spawns, also when it is dropped.
@@ -172,7 +218,7 @@ impl State {
             self.engine.check()?;
             return Err(Error::new(ErrorKind::Internal, "handle", "2^24 objects of one kind are open"));
         };
-        Ok(pack(E::KIND as u8, self.generation, key))
+        Ok(pack(E::KIND as u8, self.life, key))
     }
 
     pub(crate) fn get<E: Entry>(&self, handle: Handle, op: &'static str) -> Result<Arc<E>> {
@@ -186,12 +232,12 @@ impl State {
         E::table(&self.tables).remove(key).map_err(|missing| explain(missing, E::KIND, op))
     }
 
-    /// Which process this is, of a line of forks.
-    pub(crate) fn generation(&self) -> u32 {
-        self.generation
+    /// The number of this state; see the field.
+    pub(crate) fn life(&self) -> u32 {
+        self.life
     }
 
-    /// Refuses a handle of another kind, or from before a fork.
+    /// Refuses a handle of another kind, or from before a fork or a shutdown.
     pub(crate) fn check(&self, kind: HandleKind, handle: Handle, op: &'static str) -> Result<()> {
         self.key(kind, handle, op).map(drop)
     }
@@ -204,7 +250,12 @@ impl State {
             let message = format!("a {} was given where a {} belongs", given.as_str(), kind.as_str());
             return Err(Error::new(ErrorKind::InvalidArgument, op, message));
         }
-        if parts.fork != fork_bits(self.generation) {
+        let ago = life_bits(self.life.wrapping_sub(parts.life));
+        if ago > 0 && ago <= self.life.wrapping_sub(self.first_life) {
+            let message = format!("dlock_shutdown() has ended this {}", kind.as_str());
+            return Err(Error::new(ErrorKind::Closed, op, message));
+        }
+        if ago > 0 {
             let message =
                 format!("this {} belongs to the process that forked this one; open a new client here", kind.as_str());
             return Err(Error::new(ErrorKind::Forked, op, message));

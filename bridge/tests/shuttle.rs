@@ -181,7 +181,7 @@ fn freeing_a_port_loses_no_result_on_the_way() {
 fn one_of_two_frees_of_a_handle_succeeds() {
     check_random(
         || {
-            let slab = Arc::new(Slab::new());
+            let slab = Arc::new(Slab::new(7));
             let first = slab.insert(Arc::new(1)).unwrap();
             let freeing: Vec<_> = (0..2)
                 .map(|_| {

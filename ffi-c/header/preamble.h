@@ -21,9 +21,12 @@
  *   or permits, is held by the calling *thread*, which releases it; what is taken, or acquired through a port, belongs to
  *   its dlock_held_t.
  * - Calls work to the very end: in destructors of thread-local values and thread keys, in atexit handlers, in static
- *   destructors. After dlock_shutdown() they return DLOCK_CLOSED.
+ *   destructors. After dlock_shutdown() they return DLOCK_CLOSED, until a new client or port starts it again.
  * - No function calls back into your code, and libdlock's own threads never run any of it: they block signals, except
  *   those that a fault raises, so that your own threads get them, in a handler, sigwait() or a signalfd().
+ * - In a signal handler call only dlock_abi_version(), dlock_version() and dlock_status_name(), which neither lock nor
+ *   allocate. Every other function may wait for a mutex that the interrupted thread has locked, dlock_cancel_fire() and
+ *   the _free functions included: let a thread of yours wait for the signal, or write to a pipe that it reads.
  *
  * docs/c/README.md explains them with examples; dlock.hpp is the same for C++17.
  */

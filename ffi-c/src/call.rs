@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use libdlock::{Error, Result};
-use libdlock_bridge::{HandleKind, State, enter, guard};
+use libdlock_bridge::{HandleKind, State, enter, enter_or_restart, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized_out};
@@ -19,13 +19,40 @@ pub(crate) unsafe fn call(
     error: *mut dlock_error_t,
     body: impl FnOnce(&'static State) -> Result<()>,
 ) -> dlock_status_t {
+    // SAFETY: passed on.
+    unsafe { guarded(export, error, || body(enter()?)) }
+}
+
+/// As [`call`], for what is made of its arguments alone, which `read` checks: after a shutdown it starts the library again.
+///
+/// # Safety
+/// As [`call`].
+pub(crate) unsafe fn make<A>(
+    export: &'static str,
+    error: *mut dlock_error_t,
+    read: impl FnOnce() -> Result<A>,
+    body: impl FnOnce(&'static State, A) -> Result<()>,
+) -> dlock_status_t {
+    let make = || match read() {
+        Ok(arguments) => body(enter_or_restart()?, arguments),
+        Err(refused) => enter().and(Err(refused)),
+    };
+    // SAFETY: passed on.
+    unsafe { guarded(export, error, make) }
+}
+
+unsafe fn guarded(
+    export: &'static str,
+    error: *mut dlock_error_t,
+    body: impl FnOnce() -> Result<()>,
+) -> dlock_status_t {
     let result = guard(export, || {
         if !error.is_null() {
             // Before the work, not after: a caller that cannot be told why it failed is not served at all.
             // SAFETY: passed on.
             let _fits = unsafe { sized_out(error, "error", export)? };
         }
-        body(enter()?)
+        body()
     });
     // SAFETY: passed on.
     unsafe { status(result, error) }

@@ -1,10 +1,10 @@
 //! Cancel tokens.
 
-use crate::call::{call, free};
+use crate::call::{call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t};
 use crate::out::Out;
 use crate::types::{dlock_cancel_t, handle, id};
-use libdlock_bridge::{HandleKind, State};
+use libdlock_bridge::HandleKind;
 
 /// Makes a cancel token, to be given to calls that may block and fired from another thread.
 #[unsafe(no_mangle)]
@@ -13,14 +13,18 @@ pub unsafe extern "C" fn dlock_cancel_new(
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
     let op = "dlock_cancel_new";
-    let body = |state: &'static State| {
-        // SAFETY: the caller's promise, see the header.
-        let out = unsafe { Out::required(out_cancel, "out_cancel", op)? };
-        out.put(handle(state.cancel_new()?));
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { call(op, error, body) }
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        make(
+            op,
+            error,
+            || Out::required(out_cancel, "out_cancel", op),
+            |state, out| {
+                out.put(handle(state.cancel_new()?));
+                Ok(())
+            },
+        )
+    }
 }
 
 /// Ends every call that was given the token with DLOCK_CANCELLED, now and from now on. Callable from any thread.

@@ -6,7 +6,7 @@ use libdlock::Result;
 use libdlock_bridge::ops::{self, LogTo};
 use libdlock_bridge::{Handle, HandleKind};
 
-use crate::call::{ask, call, free};
+use crate::call::{ask, call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::{Out, sized};
 use crate::text::text;
@@ -18,7 +18,7 @@ const OPTIONS_MAX: usize = 256;
 /// Connects to `url` (`redis://[user:password@]host:port/db`, `rediss://` with TLS, `unix:///path`, `memory://`) and makes
 /// a client.
 /// `options` may be NULL. DLOCK_CONNECTION when the server cannot be reached within connect_timeout, or within connect_wait if
-/// that option is longer.
+/// that option is longer. After dlock_shutdown() it starts the library again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_client_open(
     url: *const c_char,
@@ -30,13 +30,16 @@ pub unsafe extern "C" fn dlock_client_open(
     let op = "dlock_client_open";
     // SAFETY: the caller's promise, see the header.
     unsafe {
-        call(op, error, |state| {
-            let out = Out::required(out_client, "out_client", op)?;
-            let open = Open::read(url, url_len, options, op)?;
-            let opening = ops::client_open(state, open.url, open.options, open.log);
-            out.put(handle(state.wait(state.with_cancel(open.cancel, opening), None)?));
-            Ok(())
-        })
+        make(
+            op,
+            error,
+            || Ok((Out::required(out_client, "out_client", op)?, Open::read(url, url_len, options, op)?)),
+            |state, (out, open)| {
+                let opening = ops::client_open(state, open.url, open.options, open.log);
+                out.put(handle(state.wait(state.with_cancel(open.cancel, opening), None)?));
+                Ok(())
+            },
+        )
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::ffi::c_int;
 
-use libdlock_bridge::{HandleKind, State};
+use libdlock_bridge::HandleKind;
 
-use crate::call::{call, free};
+use crate::call::{call, free, make};
 use crate::completion::dlock_completion_t;
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::Out;
@@ -17,14 +17,18 @@ const DRAIN_MAX: usize = 4096;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_port_new(out_port: *mut *mut dlock_port_t, error: *mut dlock_error_t) -> dlock_status_t {
     let op = "dlock_port_new";
-    let body = |state: &'static State| {
-        // SAFETY: the caller's promise, see the header.
-        let out = unsafe { Out::required(out_port, "out_port", op)? };
-        out.put(handle(state.port_new()?));
-        Ok(())
-    };
-    // SAFETY: as above.
-    unsafe { call(op, error, body) }
+    // SAFETY: the caller's promise, see the header.
+    unsafe {
+        make(
+            op,
+            error,
+            || Out::required(out_port, "out_port", op),
+            |state, out| {
+                out.put(handle(state.port_new()?));
+                Ok(())
+            },
+        )
+    }
 }
 
 /// The port's descriptor, for poll(), epoll or an event loop: readable while there is something to drain. Never read from

@@ -7,7 +7,7 @@ use libdlock::id::{Layout, Parts};
 use libdlock_bridge::HandleKind;
 use libdlock_bridge::ops::{self, SnowflakeArgs};
 
-use crate::call::{ask, call, free};
+use crate::call::{ask, call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::{Out, sized, sized_out};
 use crate::text;
@@ -153,18 +153,26 @@ pub unsafe extern "C" fn dlock_snowflake_open(
     let op = "dlock_snowflake_open";
     // SAFETY: the caller's promise, see the header.
     unsafe {
-        call(op, error, |state| {
-            let out = Out::required(out_snowflake, "out_snowflake", op)?;
-            let mut args = SnowflakeArgs { datacenter, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };
-            if !options.is_null() {
-                let given = sized(options, "options", op)?;
-                args.layout = dlock_layout_t::read(given.layout, op)?;
-                args.borrow_ahead_ms = given.borrow_ahead_ms;
-                args.start_wait_ms = ops::given(given.start_wait_ms, -1);
-            }
-            out.put(handle(ops::snowflake_open(state, args)?));
-            Ok(())
-        })
+        make(
+            op,
+            error,
+            || {
+                let out = Out::required(out_snowflake, "out_snowflake", op)?;
+                let mut args =
+                    SnowflakeArgs { datacenter, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };
+                if !options.is_null() {
+                    let given = sized(options, "options", op)?;
+                    args.layout = dlock_layout_t::read(given.layout, op)?;
+                    args.borrow_ahead_ms = given.borrow_ahead_ms;
+                    args.start_wait_ms = ops::given(given.start_wait_ms, -1);
+                }
+                Ok((out, args))
+            },
+            |state, (out, args)| {
+                out.put(handle(ops::snowflake_open(state, args)?));
+                Ok(())
+            },
+        )
     }
 }
 
