@@ -9,10 +9,10 @@ from words import item
 CPP = {
     "flag": "bool {} = false;",
     "count": "std::int64_t {} = 0;",
-    "count?": "std::optional<std::int64_t> {};",
+    "count?": "std::optional<std::int64_t> {}{{}};",
     "duration": "std::chrono::microseconds {}{{0}};",
-    "duration?": "std::optional<std::chrono::microseconds> {};",
-    "time?": "std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> {};",
+    "duration?": "std::optional<std::chrono::microseconds> {}{{}};",
+    "time?": "std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> {}{{}};",
 }
 FIELDS = RECORDS["Decision"].fields
 INDENT = "    "

@@ -65,8 +65,8 @@ def filled(text: str, indent: int, further: int) -> str:
 
 
 def constructor(record: Record, kind: str, source: str, body: str) -> str:
-    """From the C struct, filled as clang-format fills it."""
-    plain = [each for each in record.fields if each.type != "counts"]
+    """From the C struct, filled as clang-format fills it. Without what the body of a histogram's sets."""
+    plain = [each for each in record.fields if each.type != "counts" and each.name != "max"]
     made = ", ".join(f"{each.name}({f'of_{each.name}' if each.is_block else f'{source}.{name(each)}'})" for each in plain)
     parameters = [f"const {kind}& {source}"]
     parameters += [f"const {cpp_name(BLOCKS[each.name])}& of_{each.name}" for each in plain if each.is_block]

@@ -50,8 +50,9 @@ else
     shared=libdlock.so.$version
     names=("libdlock.so.$abi" libdlock.so)
     soname=libdlock.so.$abi
-    static="-lpthread -ldl -lm -lrt -lgcc_s"
-    static_cmake="Threads::Threads;dl;m;rt;gcc_s"
+    # Not the unwinder: the compiler links libgcc_s, or with -static libgcc_eh, which the other cannot stand for.
+    static="-lpthread -ldl -lm -lrt"
+    static_cmake="Threads::Threads;dl;m;rt"
     bitcode=(--remove-section=.llvmbc --remove-section=.llvmcmd)
     install -m 755 "$built/libdlock.so" "$to_lib/$shared"
 fi

@@ -68,9 +68,10 @@
 
 namespace dlock {
 
-/// Ends libdlock in this process; see dlock_shutdown(). Objects may be destroyed afterwards; whatever else is called
-/// throws dlock::closed. False when a call of another thread has not ended after 5 s, or the system refuses what the
-/// end needs: call it again. Throws nothing, as atexit handlers need it.
+/// Ends libdlock in this process; see dlock_shutdown(). Objects may be destroyed afterwards; any other call of theirs
+/// throws dlock::closed. A new client or port starts the library again. False when a call of another thread has not
+/// ended after 5 s, or the system refuses what the end needs: call it again. Throws nothing, as atexit handlers need
+/// it.
 inline bool shutdown() noexcept { return dlock_shutdown(nullptr) == DLOCK_OK; }
 
 } // namespace dlock

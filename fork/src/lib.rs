@@ -108,6 +108,16 @@ impl<T: Send + Sync> PerProcess<T> {
         self.make(seen, make)
     }
 
+    /// Puts another value in the place of `seen`, which stays where it is for those that have it. If several threads do so for
+    /// the same value, each makes one and all get the same.
+    pub fn replace<E>(&self, seen: &'static T, make: impl FnOnce(u32) -> Result<T, E>) -> Result<&'static T, E> {
+        let current = self.current.load(Ordering::Acquire);
+        match Self::alive(current) {
+            Some(born) if !ptr::eq(&raw const born.value, seen) => Ok(&born.value),
+            _ => self.make(current, make),
+        }
+    }
+
     /// A function by itself, and under this name in every build: suppressions of leak checkers find what is never freed by it.
     #[cold]
     #[inline(never)]
@@ -178,5 +188,26 @@ mod tests {
         assert!(seen.iter().all(|value| std::ptr::eq(*value, seen[0])));
         assert!(std::ptr::eq(VALUE.get().unwrap(), seen[0]));
         assert_eq!(VALUE.get_or_try_init(|_| Err(())), Ok(seen[0]), "made once");
+    }
+
+    #[test]
+    fn threads_that_replace_a_value_together_get_the_same() {
+        static VALUE: PerProcess<u32> = PerProcess::new();
+        let first = VALUE.get_or_init(|| 100);
+        assert_eq!(VALUE.replace(first, |_| Err(())), Err(()));
+        let start = &std::sync::Barrier::new(8);
+        let seen: Vec<&u32> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|n| {
+                    scope.spawn(move || {
+                        start.wait();
+                        VALUE.replace(first, |_| Ok::<_, ()>(n)).unwrap()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(seen.iter().all(|value| std::ptr::eq(*value, seen[0])));
+        assert_eq!((VALUE.get(), *first), (Some(seen[0]), 100));
     }
 }

@@ -132,7 +132,7 @@ private:
         return answer;
     }
 
-    detail::owned<dlock_bloom_filter_t, dlock_bloom_filter_free> filter_;
+    detail::owned<dlock_bloom_filter_t, dlock_bloom_filter_free> filter_{};
 };
 
 } // namespace dlock

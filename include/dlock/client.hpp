@@ -30,7 +30,7 @@ public:
     [[nodiscard]] const dlock_cancel_t* get() const noexcept { return token_.get(); }
 
 private:
-    detail::owned<dlock_cancel_t, dlock_cancel_free> token_;
+    detail::owned<dlock_cancel_t, dlock_cancel_free> token_{};
 };
 
 /// How to open a client.
@@ -60,7 +60,7 @@ public:
     [[nodiscard]] const dlock_client_options_t* get() const noexcept { return &how_; }
 
 private:
-    std::vector<dlock_option_t> table_;
+    std::vector<dlock_option_t> table_{};
     dlock_client_options_t how_ = DLOCK_CLIENT_OPTIONS_INIT;
 };
 
@@ -132,7 +132,7 @@ public:
 private:
     client() noexcept = default;
 
-    detail::owned<dlock_client_t, dlock_client_free> client_;
+    detail::owned<dlock_client_t, dlock_client_free> client_{};
 };
 
 } // namespace dlock

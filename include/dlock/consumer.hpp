@@ -182,6 +182,8 @@ private:
     class putting_back : public detail::pending {
     public:
         putting_back(consumer& of, delivery& job) noexcept : of_(of), job_(&job) {}
+        putting_back(const putting_back&) = delete;
+        putting_back& operator=(const putting_back&) = delete;
         void complete(const std::shared_ptr<detail::port_state>&, const dlock_completion_t& done) override {
             if (done.status == DLOCK_OK) return;
             // A handler may have returned meanwhile, and its delivery be gone.
@@ -330,14 +332,14 @@ private:
     queue& queue_;
     handler handler_;
     consumer_options options_;
-    cancel_token cancel_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    cancel_token cancel_{};
+    std::mutex mutex_{};
+    std::condition_variable changed_{};
     bool stopping_ = false;
     std::size_t ended_ = 0;
-    std::set<delivery*> in_hand_;
-    std::exception_ptr failure_;
-    std::vector<std::thread> threads_;
+    std::set<delivery*> in_hand_{};
+    std::exception_ptr failure_{};
+    std::vector<std::thread> threads_{};
 };
 
 } // namespace dlock

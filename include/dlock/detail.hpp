@@ -26,6 +26,8 @@ template <class Calls> class lockable;
 template <class T, dlock_status_t (*Free)(T*)> class owned {
 public:
     owned() noexcept = default;
+    owned(const owned&) = delete;
+    owned& operator=(const owned&) = delete;
     owned(owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
     owned& operator=(owned&& other) noexcept {
         std::swap(handle_, other.handle_);
@@ -45,8 +47,9 @@ private:
 template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono::duration<Rep, Period> given) {
     using std::chrono::milliseconds;
     const std::chrono::duration<double, std::milli> about = given;
-    if (!(about < milliseconds::max())) return milliseconds::max().count(); // NaN too
-    if (about <= milliseconds::min()) return milliseconds::min().count();
+    // In parentheses, because windows.h has macros of these names.
+    if (!(about < (milliseconds::max)())) return (milliseconds::max)().count(); // NaN too
+    if (about <= (milliseconds::min)()) return (milliseconds::min)().count();
     return std::chrono::ceil<milliseconds>(given).count();
 }
 
@@ -54,14 +57,14 @@ template <class Rep, class Period> [[nodiscard]] std::int64_t to_ms(std::chrono:
 /// for ever.
 template <class Rep, class Period> [[nodiscard]] std::int64_t wait_ms(std::chrono::duration<Rep, Period> wait) {
     if (wait <= wait.zero()) return 0;
-    return wait == wait.max() ? -1 : to_ms(wait);
+    return wait == (wait.max)() ? -1 : to_ms(wait);
 }
 
 /// What `attempt` gives, which waits for so many milliseconds, -1 for ever: made until `deadline` while it is busy, and
 /// at least once.
 template <class Clock, class Duration, class Attempt>
 [[nodiscard]] dlock_status_t try_until(std::chrono::time_point<Clock, Duration> deadline, Attempt&& attempt) {
-    if (deadline == deadline.max()) return attempt(std::int64_t{-1});
+    if (deadline == (deadline.max)()) return attempt(std::int64_t{-1});
     // A clock may be set back meanwhile, and a deadline long past may be too far away to subtract from.
     for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
         const dlock_status_t tried = attempt(wait_ms(deadline - now));

@@ -9,6 +9,8 @@
 #if __cplusplus < 201703L
 #error                                                                                                                 \
     "the C++ headers of libdlock need C++17: compile with -std=c++17 or later, or use dlock.h, which needs only C++98"
+#elif !defined(__cpp_exceptions) && !defined(_CPPUNWIND)
+#error "the C++ headers of libdlock need exceptions: compile without -fno-exceptions, or use dlock.h, which needs none"
 #else
 #include <chrono>
 #include <cstdint>

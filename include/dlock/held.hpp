@@ -145,7 +145,7 @@ private:
         return over ? why(reason) : std::nullopt;
     }
 
-    detail::owned<dlock_held_t, dlock_held_free> held_;
+    detail::owned<dlock_held_t, dlock_held_free> held_{};
 };
 
 /// How to acquire.

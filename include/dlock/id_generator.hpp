@@ -69,7 +69,7 @@ public:
     [[nodiscard]] const dlock_id_generator_t* get() const noexcept { return generator_.get(); }
 
 private:
-    detail::owned<dlock_id_generator_t, dlock_id_generator_free> generator_;
+    detail::owned<dlock_id_generator_t, dlock_id_generator_free> generator_{};
 };
 
 } // namespace dlock

@@ -98,7 +98,7 @@ private:
         return open;
     }
 
-    detail::owned<dlock_latch_t, dlock_latch_free> latch_;
+    detail::owned<dlock_latch_t, dlock_latch_free> latch_{};
 };
 
 } // namespace dlock

@@ -167,7 +167,7 @@ private:
         return tokens;
     }
 
-    detail::lockable<detail::lock_all_calls> set_;
+    detail::lockable<detail::lock_all_calls> set_{};
 };
 
 } // namespace dlock

@@ -82,7 +82,7 @@ private:
         return tried;
     }
 
-    owned<handle, Calls::free> handle_;
+    owned<handle, Calls::free> handle_{};
 };
 
 } // namespace detail

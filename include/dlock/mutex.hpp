@@ -39,11 +39,11 @@ struct mutex_options {
 /// Who holds a mutex, as the server sees it.
 struct inspection {
     /// Nothing when it is free.
-    std::optional<std::string> holder;
+    std::optional<std::string> holder{};
     bool ours = false;
-    std::optional<std::chrono::milliseconds> ttl;
+    std::optional<std::chrono::milliseconds> ttl{};
     /// The last one reserved, while the server remembers it; the holder's may be lower.
-    std::optional<std::uint64_t> token;
+    std::optional<std::uint64_t> token{};
     /// How many processes stand in the queue.
     std::uint64_t queued = 0;
 };
@@ -149,7 +149,7 @@ public:
     [[nodiscard]] const dlock_lock_t* get() const noexcept { return lock_.get(); }
 
 private:
-    detail::lockable<detail::lock_calls> lock_;
+    detail::lockable<detail::lock_calls> lock_{};
 };
 
 } // namespace dlock

@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    std::optional<std::conditional_t<std::is_void_v<T>, bool, T>> value_;
+    std::optional<std::conditional_t<std::is_void_v<T>, bool, T>> value_{};
     dlock_error_t cause_ = DLOCK_ERROR_INIT;
 };
 
@@ -88,7 +88,7 @@ public:
 
 private:
     hold ended_;
-    owned<dlock_held_t, dlock_held_free> handle_;
+    owned<dlock_held_t, dlock_held_free> handle_{};
 };
 
 /// Lets go of what nobody waits for any more: a hold is released, without blocking the thread that dispatches.

@@ -125,12 +125,12 @@ private:
         pending_.emplace(each.get(), each);
     }
 
-    owned<dlock_port_t, dlock_port_free> port_;
-    mutable std::mutex mutex_;
-    std::unordered_map<void*, std::shared_ptr<pending>> pending_;
-    std::shared_ptr<const log_function> log_;
+    owned<dlock_port_t, dlock_port_free> port_{};
+    mutable std::mutex mutex_{};
+    std::unordered_map<void*, std::shared_ptr<pending>> pending_{};
+    std::shared_ptr<const log_function> log_{};
     /// The thread that dispatches, and how many of its calls do, one within the other.
-    std::thread::id dispatcher_;
+    std::thread::id dispatcher_{};
     std::size_t depth_ = 0;
 };
 

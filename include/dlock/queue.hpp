@@ -88,15 +88,15 @@ struct queue_counts {
 
 /// A job as a list shows it.
 struct listed_job {
-    std::string id;
-    std::string payload;
+    std::string id{};
+    std::string payload{};
     /// How often it was delivered.
     std::uint64_t attempts = 0;
     /// When it is due, or was.
-    std::chrono::system_clock::time_point due;
+    std::chrono::system_clock::time_point due{};
     /// Since when it is dead, and why; nothing for a job that waits.
-    std::optional<std::chrono::system_clock::time_point> dead_since;
-    std::optional<std::string> reason;
+    std::optional<std::chrono::system_clock::time_point> dead_since{};
+    std::optional<std::string> reason{};
 };
 
 namespace detail {
@@ -353,7 +353,7 @@ private:
         return all;
     }
 
-    detail::owned<dlock_queue_t, dlock_queue_free> queue_;
+    detail::owned<dlock_queue_t, dlock_queue_free> queue_{};
 };
 
 } // namespace dlock

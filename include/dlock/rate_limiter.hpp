@@ -59,19 +59,19 @@ struct decision {
     /// How many could be had at once now; zero while a block refuses all.
     std::int64_t remaining = 0;
     /// How long until the same cost can be granted, at the soonest: zero when it was granted, nothing for never.
-    std::optional<std::chrono::microseconds> retry_after;
+    std::optional<std::chrono::microseconds> retry_after{};
     /// How long until the bucket is full again, and a block over.
     std::chrono::microseconds reset_after{0};
     /// The most that can be had at once: the burst, or this client's share of it when a policy granted that.
     std::int64_t limit = 0;
     /// Which of the limiter's rates is the last to have the tokens of a request that was refused, counted from 0;
     /// nothing when it was granted, and when a block or a policy refused it.
-    std::optional<std::int64_t> refused_by;
+    std::optional<std::int64_t> refused_by{};
     /// How long until the tokens that were granted may be used: zero except after `reserve`.
     std::chrono::microseconds usable_after{0};
     /// When it was decided, or from when on the tokens that were waited for may be used, on the server's clock, in
     /// microseconds since 1970; nothing when a policy decided without the server.
-    std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> server_time;
+    std::optional<std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>> server_time{};
     // </api:decision>
 
     explicit decision(const dlock_decision_t& told)
@@ -128,14 +128,16 @@ public:
     [[nodiscard]] const std::optional<dlock::error>& failed() const noexcept { return failed_; }
 
 private:
-    std::optional<dlock::decision> decided_;
-    std::optional<dlock::error> failed_;
+    std::optional<dlock::decision> decided_{};
+    std::optional<dlock::error> failed_{};
 };
 
 /// One key of a rate limiter, with the calls of the limiter; made by rate_limiter::keyed(). The limiter outlives it.
 class keyed_limiter {
 public:
     keyed_limiter(const dlock_rate_limiter_t* limiter, std::string_view key) : limiter_(limiter), key_(key) {}
+    keyed_limiter(const keyed_limiter&) = default;
+    keyed_limiter& operator=(const keyed_limiter&) = default;
 
     /// As rate_limiter::try_acquire().
     [[nodiscard]] decision try_acquire(std::int64_t cost = 1) {
@@ -344,7 +346,7 @@ private:
     }
 
     std::vector<rate> rates_;
-    detail::owned<dlock_rate_limiter_t, dlock_rate_limiter_free> limiter_;
+    detail::owned<dlock_rate_limiter_t, dlock_rate_limiter_free> limiter_{};
 };
 
 } // namespace dlock

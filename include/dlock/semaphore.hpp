@@ -43,7 +43,7 @@ struct semaphore_options {
 /// How many permits a semaphore has, as the server sees it.
 struct semaphore_inspection {
     /// In all; nothing when the semaphore is not there: the first acquire makes it.
-    std::optional<std::uint64_t> permits;
+    std::optional<std::uint64_t> permits{};
     /// How many can be acquired now; negative after the number was lowered below what is taken.
     std::int64_t available = 0;
     /// How many processes stand in the queue.
@@ -191,7 +191,7 @@ private:
         detail::refuse("release", message);
     }
 
-    detail::owned<dlock_semaphore_t, dlock_semaphore_free> semaphore_;
+    detail::owned<dlock_semaphore_t, dlock_semaphore_free> semaphore_{};
 };
 
 } // namespace dlock

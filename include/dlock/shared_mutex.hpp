@@ -45,15 +45,15 @@ struct shared_mutex_options {
 /// Who holds a shared mutex, as the server sees it.
 struct shared_mutex_inspection {
     /// The owner of the write side; nothing when nobody writes.
-    std::optional<std::string> writer;
+    std::optional<std::string> writer{};
     /// Whether that is this client.
     bool ours = false;
     /// How many holds of the read side there are; readers of one process that share one count as one.
     std::uint64_t readers = 0;
     /// What is left of the longest lease.
-    std::optional<std::chrono::milliseconds> ttl;
+    std::optional<std::chrono::milliseconds> ttl{};
     /// The last one reserved, while the server remembers it; the holder's may be lower.
-    std::optional<std::uint64_t> token;
+    std::optional<std::uint64_t> token{};
     /// How many processes stand in the queue.
     std::uint64_t queued = 0;
 };
@@ -229,7 +229,7 @@ private:
         return false;
     }
 
-    detail::lockable<detail::rw_lock_calls> reads_, writes_;
+    detail::lockable<detail::rw_lock_calls> reads_{}, writes_{};
 };
 
 } // namespace dlock

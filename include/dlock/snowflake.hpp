@@ -27,7 +27,7 @@ namespace dlock {
 
 /// What an id says.
 struct id_parts {
-    std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds> time;
+    std::chrono::time_point<std::chrono::system_clock, std::chrono::milliseconds> time{};
     std::uint32_t datacenter = 0;
     std::uint32_t worker = 0;
     std::uint32_t sequence = 0;
@@ -125,7 +125,7 @@ private:
         return made;
     }
 
-    detail::owned<dlock_snowflake_t, dlock_snowflake_free> snowflake_;
+    detail::owned<dlock_snowflake_t, dlock_snowflake_free> snowflake_{};
 };
 
 /// An id as text in base 10, 32, 36, 58 or 62.

@@ -40,8 +40,8 @@ public:
     [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
 
 private:
-    cancel_token cancel_;
-    std::stop_source source_;
+    cancel_token cancel_{};
+    std::stop_source source_{};
     std::jthread thread_;
 };
 

@@ -83,6 +83,13 @@ void a_static_guard_releases_when_another_thread_exits() {
     }).join();
 }
 
+// A guard would leave its lock to the lease: the thread that ends it does not hold it.
+void a_static_hold_releases_when_another_thread_exits() {
+    static const dlock::hold hold = shared_mutex().take();
+    CHECK(hold.valid());
+    std::thread([] { std::exit(0); }).join();
+}
+
 void everything_works_in_an_atexit_handler() {
     shared_mutex().lock();
     CHECK(std::atexit([] {
@@ -286,6 +293,7 @@ struct end_case {
 constexpr end_case cases[] = {
     END_CASE(a_static_guard_releases_at_exit),
     END_CASE(a_static_guard_releases_when_another_thread_exits),
+    END_CASE(a_static_hold_releases_when_another_thread_exits),
     END_CASE(everything_works_in_an_atexit_handler),
     END_CASE(the_first_call_may_come_in_an_atexit_handler),
     END_CASE(a_thread_key_destructor_releases),

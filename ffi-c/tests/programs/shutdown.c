@@ -51,8 +51,6 @@ static void use_everything(void) {
 static void after_a_shutdown_every_call_says_closed(void) {
     dlock_error_t failure = DLOCK_ERROR_INIT;
     CHECK(dlock_lock_release(lock, &failure) == DLOCK_CLOSED && strstr(failure.message, "dlock_shutdown") != NULL);
-    GIVES(DLOCK_CLOSED, dlock_client_open("memory://", 9, NULL, &client, error));
-    GIVES(DLOCK_CLOSED, dlock_port_new(&port, error));
     CHECK(dlock_held_free(held) == DLOCK_CLOSED && dlock_lock_free(lock) == DLOCK_CLOSED);
     GIVES(DLOCK_CLOSED, dlock_semaphore_release(semaphore, NULL, error));
     CHECK(dlock_semaphore_free(semaphore) == DLOCK_CLOSED);
@@ -72,6 +70,64 @@ static void after_a_shutdown_every_call_says_closed(void) {
         (void)error;                                                                                                   \
     }
     EACH_EXPORT(NEVER_A_CRASH)
+}
+
+/* Calls that need no object from before. */
+static dlock_status_t make_a_port(void) { return dlock_port_new(&port, NULL); }
+static dlock_status_t make_a_token(void) {
+    dlock_cancel_t* cancel = NULL;
+    return dlock_cancel_new(&cancel, NULL);
+}
+static dlock_status_t make_a_generator(void) {
+    dlock_snowflake_t* ids = NULL;
+    int64_t id = 0;
+    dlock_status_t status = dlock_snowflake_open(20, 1, NULL, &ids, NULL);
+    return status == DLOCK_OK ? dlock_snowflake_next_id(ids, &id, NULL) : status;
+}
+static dlock_status_t make_a_client(void) {
+    dlock_client_t* fresh = NULL;
+    return dlock_client_open(server_url(), strlen(server_url()), NULL, &fresh, NULL);
+}
+
+static dlock_status_t (*const makes[])(void) = {make_a_port, make_a_token, make_a_generator, make_a_client};
+#define LIVES (sizeof makes / sizeof *makes)
+static pthread_barrier_t life;
+
+/* One thread, which each shutdown has to wake. */
+static dlock_status_t wait_in_each_life(const void* unused) {
+    dlock_status_t status = DLOCK_CLOSED;
+    (void)unused;
+    for (size_t i = 0; i < LIVES && status == DLOCK_CLOSED; i++) {
+        pthread_barrier_wait(&life);
+        status = dlock_lock_acquire(lock, NULL, NULL, &job_error);
+    }
+    return status;
+}
+
+static void the_library_starts_again_after_a_shutdown(void) {
+    CHECK(pthread_barrier_init(&life, NULL, 2) == 0);
+    struct job job;
+    start(wait_in_each_life, NULL, &job);
+    for (size_t i = 0; i < LIVES; i++) {
+        dlock_lock_t* old = lock;
+        GIVES(DLOCK_CLOSED, dlock_lock_release(old, error));
+        CHECK(makes[i]() == DLOCK_OK);
+        GIVES(DLOCK_CLOSED, dlock_lock_release(old, error));
+        CHECK(dlock_lock_free(old) == DLOCK_CLOSED && dlock_client_free(client) == DLOCK_CLOSED);
+        client = open_client();
+        char name[64];
+        int length = snprintf(name, sizeof name, "c/shutdown/%ld/%zu", (long)getpid(), i);
+        OK(dlock_lock_open(client, name, (size_t)length, NULL, &lock, error));
+        CHECK(lock != old && dlock_lock_free(old) == DLOCK_CLOSED);
+        OK(dlock_lock_acquire(lock, NULL, NULL, error));
+        pthread_barrier_wait(&life);
+        dlock_lock_stats_t stats = DLOCK_LOCK_STATS_INIT;
+        while (stats.waiting == 0) OK(dlock_client_lock_stats(client, &stats, error));
+        int64_t begun = now_ms();
+        OK(dlock_shutdown(error));
+        CHECK(now_ms() - begun < bound_ms(2000));
+    }
+    ENDS(DLOCK_CLOSED, &job);
 }
 
 static void called_twice_it_does_nothing(void) {
@@ -172,5 +228,6 @@ int main(int count, char** arguments) {
         RUN(a_shutdown_with_everything_open);
     RUN(called_twice_it_does_nothing);
     RUN(after_a_shutdown_every_call_says_closed);
+    RUN(the_library_starts_again_after_a_shutdown);
     return 0;
 }

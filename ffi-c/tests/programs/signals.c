@@ -1,13 +1,24 @@
-/* Signals of the program: none reaches a thread of the library. */
+/* Signals of the program: none reaches a thread of the library, and what its handlers may call. */
 #include "check.h"
+#include "threads.h"
 #include <dirent.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 static dlock_client_t* client;
-static volatile sig_atomic_t handled;
+static dlock_lock_t* lock;
+static volatile sig_atomic_t handled, asked, wrong;
 
 static void handle(int number) { handled = number; }
+
+/* Calls the functions that the header allows in a handler. */
+static void ask(int number) {
+    (void)number;
+    if (dlock_abi_version() != DLOCK_ABI_VERSION || *dlock_version() == 0) wrong = 1;
+    if (strcmp(dlock_status_name(DLOCK_BUSY), "BUSY") != 0 || strcmp(dlock_status_name(77), "UNKNOWN") != 0) wrong = 1;
+    asked = asked + 1;
+}
 
 /* The signals that a thread of this process blocks, signal 1 as the lowest bit. */
 static unsigned long long blocked(const char* thread) {
@@ -61,15 +72,38 @@ static void a_signal_that_the_program_blocks_waits_for_it(void) {
     CHECK(handled == 0);
 }
 
+static void come_and_go(void) {
+    OK(dlock_lock_acquire(lock, NULL, NULL, error));
+    OK(dlock_lock_release(lock, error));
+}
+
+static dlock_status_t come_and_go_until_asked(const void* times) {
+    while (asked < *(const int*)times) come_and_go();
+    return DLOCK_OK;
+}
+
+/* Wherever in a call its thread is interrupted. */
+static void a_handler_may_ask_for_version_and_names(void) {
+    struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGUSR2, &action, NULL) == 0);
+    const int times = 200;
+    struct job job;
+    start(come_and_go_until_asked, &times, &job);
+    while (asked < times) {
+        (void)pthread_kill(job.thread, SIGUSR2);
+        sched_yield();
+    }
+    ENDS(DLOCK_OK, &job);
+    CHECK(!wrong);
+}
+
 int main(void) {
     client = open_client();
-    dlock_lock_t* lock = open_lock(client, NULL);
-    for (int i = 0; i < 100; i++) {
-        OK(dlock_lock_acquire(lock, NULL, NULL, error));
-        OK(dlock_lock_release(lock, error));
-    }
+    lock = open_lock(client, NULL);
+    for (int i = 0; i < 100; i++) come_and_go();
     RUN(threads_of_the_library_block_signals);
     RUN(the_program_keeps_its_mask);
+    RUN(a_handler_may_ask_for_version_and_names);
     RUN(a_signal_that_the_program_blocks_waits_for_it);
     CHECK(dlock_lock_free(lock) == DLOCK_OK);
     OK(dlock_client_close(client, false, error));
