@@ -9,7 +9,7 @@ import { inspect } from "node:util";
 
 import { DlockError, Snowflake, connect } from "libdlock";
 
-import { ROOT, freshName, onBothBackends, rejects, throws, vectorFile, vectors } from "./kit/index.mjs";
+import { ROOT, RedisServer, freshName, onBothBackends, rejects, throws, vectorFile, vectors } from "./kit/index.mjs";
 
 const NO_DURATIONS = [NaN, Infinity, -Infinity, -1, -0.5, 0.5, 1.5, 2 ** 53, 1e308];
 const LAYOUT = { epochMs: 0, timeBits: 41, datacenterBits: 5, workerBits: 5, sequenceBits: 12 };
@@ -681,6 +681,30 @@ describe("options of connect", () => {
   it("of a wrong type are a TypeError", async () => {
     for (const value of [null, {}, [], 1n]) await assert.rejects(connect("memory://", { keyPrefix: value }), TypeError);
     await assert.rejects(connect(7), TypeError);
+    for (const value of [undefined, null, 7, {}, { [Symbol.toStringTag]: "URL" }, ["memory://"]]) {
+      const wrong = { name: "TypeError", message: /^url must be a string or a URL object, not / };
+      await assert.rejects(connect(value), wrong);
+    }
+  });
+
+  it("may stand in a URL object, also in one of another package", async () => {
+    const server = await RedisServer.start();
+    class OtherURL {
+      href = server.url;
+      [Symbol.toStringTag] = "URL";
+    }
+    const named = new URL(server.url);
+    named.searchParams.set("client_name", "by-url");
+    for (const url of [new OtherURL(), named]) {
+      const client = await connect(url);
+      await client.withLock(freshName(), () => undefined);
+      assert.equal((await server.command("CLIENT", "LIST")).includes("name=by-url"), url === named);
+      await client.close();
+    }
+    await server.stop();
+    const error = await rejects(connect(new URL("memory://?lease=1ms")), "INVALID_ARGUMENT");
+    assert.match(error.message, /option lease: /);
+    await rejects(connect(new URL("http://x")), "INVALID_ARGUMENT");
   });
 
   it("and bad URLs are refused before any I/O", async () => {

@@ -101,6 +101,7 @@ describe("NestJS", () => {
     nest.Module({ providers: [{ provide: "made", useValue: made }], exports: ["made"] })(Config);
     for (const how of [
       { useFactory: async (options) => options, inject: ["made"], imports: [Config] },
+      { useFactory: () => ({ ...made, url: new URL(made.url) }) },
       { useClass: Factory },
     ]) {
       const { app, port } = await start({
@@ -112,7 +113,10 @@ describe("NestJS", () => {
       await app.close();
     }
     assert.throws(() => LibdlockModule.forRootAsync({}), /useFactory, useClass or useExisting must be/);
-    assert.throws(() => LibdlockModule.forRoot({}), /forRoot\(options\): url must be a string, not undefined/);
+    assert.throws(
+      () => LibdlockModule.forRoot({}),
+      /forRoot\(options\): url must be a string or a URL object, not undefined/,
+    );
     await assert.rejects(
       start({ root: LibdlockModule.forRootAsync({ useFactory: () => ({}) }) }),
       /url must be a string/,

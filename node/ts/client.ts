@@ -1,7 +1,7 @@
 import type { AcquireOptions } from "./acquiring.js";
 import { boolean, readOptions, refuseSurplus } from "./arguments.js";
 import { type BloomFilter, type BloomFilterOptions, openBloomFilter } from "./bloom-filter.js";
-import { text } from "./convert.js";
+import { urlText } from "./convert.js";
 import { type CountingSemaphore, openCountingSemaphore } from "./counting-semaphore.js";
 import { unwrap } from "./error.js";
 import type { Held } from "./held.js";
@@ -29,10 +29,10 @@ import { refuseUnbound } from "./unbound.js";
  * `connectTimeoutMs` when the server does not answer, refuses, or does not take the password; with the reason of `signal` when that fires.
  * With `connectWaitMs` it keeps trying for that long while the server is not up yet.
  */
-export async function connect(url: string, options?: ConnectOptions): Promise<Client> {
+export async function connect(url: string | URL, options?: ConnectOptions): Promise<Client> {
   const { onEvent, signal, texts, inOwnWords } = connectOptions(options);
   const target = onEvent && { onEvent };
-  const address = text(url, "url", "connect");
+  const address = urlText(url, "url", "connect");
   const logId = target && eventId(target);
   const opened = await submit<Handle>(target, (id) => native.clientOpen(id, address, texts, logId), signal);
   const client = new Client(unlessAborted(inOwnWords(opened), signal, closeUnused));

@@ -65,6 +65,13 @@ export function text(value: string, what: string, op: string): string {
   return value;
 }
 
+/** The text of a URL. A `URL` counts whatever realm or package it is from. */
+export function urlText(value: string | URL | undefined, what: string, op: string): string {
+  const given = typeof value === "object" && tagOf(value) === "URL" ? value.href : value;
+  if (typeof given !== "string") throw wrongType(what, "a string or a URL object", value);
+  return text(given, what, op);
+}
+
 /** As Node's own functions say it. */
 export function wrongType(what: string, expected: string, value: unknown, hint = ""): TypeError {
   const error = new TypeError(`${what} must be ${expected}, not ${kindOf(value)}${hint}`);

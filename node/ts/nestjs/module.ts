@@ -1,7 +1,7 @@
 import { type DynamicModule, type FactoryProvider, Module, type ModuleMetadata, type Type } from "@nestjs/common";
 
 import { type Client, connect } from "../client.js";
-import { wrongType } from "../convert.js";
+import { urlText, wrongType } from "../convert.js";
 import type { ConnectOptions } from "../options.js";
 import type { RateLimiterOptions } from "../rate-limiter.js";
 import { Libdlock, getClientToken, getLibdlockToken } from "./libdlock.js";
@@ -9,7 +9,7 @@ import { Libdlock, getClientToken, getLibdlockToken } from "./libdlock.js";
 /** What the module connects to, and which limiters it makes. */
 export interface ModuleOptions {
   /** The server, as for `connect`; or give a `client`. */
-  url?: string | undefined;
+  url?: string | URL | undefined;
   /** Options of `connect`. With `lazyConnect` the application starts while the server is away. */
   connect?: ConnectOptions | undefined;
   /** A client that is connected already, and is not closed with the application. */
@@ -108,7 +108,5 @@ async function opened(options: ModuleOptions): Promise<Libdlock> {
 
 /** Empty where a client is given. */
 function urlOf({ url, client }: ModuleOptions, what: string): string {
-  if (typeof url === "string") return url;
-  if (client === undefined) throw wrongType(`${what}: url`, "a string", url);
-  return "";
+  return client === undefined ? urlText(url, `${what}: url`, "connect") : "";
 }
