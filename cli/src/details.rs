@@ -10,6 +10,9 @@ use crate::duration;
 use crate::exit::millis;
 use crate::out::visible;
 
+/// The state of an object that has to be made first, and was not.
+pub const ABSENT: &str = "absent";
+
 /// An object as it was a moment ago.
 #[derive(Clone)]
 pub struct Details {
@@ -131,7 +134,7 @@ impl Details {
             (_, None) => String::new(),
         };
         let details = self.with(json!({ "permits": permits, "available": available, "queued": queued }));
-        let details = details.says(available.is_some() || queued > 0, ["there", "absent"], what);
+        let details = details.says(available.is_some() || queued > 0, ["there", ABSENT], what);
         Ok(Details { queued, ..details })
     }
 

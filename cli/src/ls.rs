@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::args::{InspectArgs, LsArgs, ServerArgs};
 use crate::connection::connect;
-use crate::details::{Details, HEADINGS, is_of_one};
+use crate::details::{ABSENT, Details, HEADINGS, is_of_one};
 use crate::exit::{self, Failure, millis};
 use crate::out::{Out, say, table, visible, waiter};
 
@@ -105,7 +105,8 @@ pub async fn inspect(server: &ServerArgs, args: &InspectArgs, out: &Out) -> Resu
     if out.json {
         out.document(&json!({ "objects": documents }))?;
     }
-    if objects.iter().any(|details| details.in_use) {
+    // One that is free is an answer, too.
+    if objects.iter().any(|details| details.state != ABSENT) {
         return Ok(0);
     }
     if objects.is_empty() {

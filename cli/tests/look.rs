@@ -85,6 +85,25 @@ fn an_object_is_found_by_its_keys_or_by_its_kind() {
 }
 
 #[test]
+fn what_nobody_uses_is_an_answer_and_what_is_not_there_a_no() {
+    let server = server();
+    expect(&server, &["run", "a", "--", "true"], 0);
+    let free = json(&expect(&server, &["inspect", "a", "--json"], 0));
+    assert_eq!((&free["objects"][0]["state"], &free["objects"][0]["holder"]), (&"free".into(), &Value::Null));
+    for (kind, state, code) in [
+        ("lock", "free", 0),
+        ("rw-lock", "free", 0),
+        ("queue", "empty", 0),
+        ("latch", "open", 0),
+        ("semaphore", "absent", 1),
+        ("counting-semaphore", "absent", 1),
+    ] {
+        let seen = expect(&server, &["inspect", "other", "--kind", kind], code).stdout;
+        assert!(seen.contains(&format!(" {state}\n")), "{kind}: {seen}");
+    }
+}
+
+#[test]
 fn names_that_would_act_on_a_terminal_are_escaped() {
     let server = server();
     let name = "<script>\u{1b}[31mred\u{202e}\n";
