@@ -4,7 +4,7 @@ use std::env::{self, VarError};
 use std::sync::Arc;
 
 use libdlock::event::{Event, Level};
-use libdlock::{Client, Config};
+use libdlock::{Client, Config, Error};
 
 use crate::args::ServerArgs;
 use crate::exit::Failure;
@@ -49,7 +49,7 @@ pub fn config_with(args: &ServerArgs, defaults: &[(&str, &str)]) -> Result<Confi
     }
     if let Some(file) = &args.password_file {
         let file = file.to_str().ok_or_else(|| Failure::Usage("--password-file: the path is not UTF-8".to_owned()))?;
-        config.set("password_file", file)?;
+        config.set("password_file", file).map_err(|error| no_password(&error))?;
     } else if variable(PASSWORD)?.is_some() && !has_password(url) {
         config.set("password_env", PASSWORD)?;
     }
@@ -103,6 +103,15 @@ fn has_password(url: &str) -> bool {
         || behind.split('&').any(|parameter| {
             matches!(parameter.split_once('='), Some(("password" | "sentinel_password", value)) if !value.is_empty())
         })
+}
+
+/// Says it of the argument that was given, and not of the library's option.
+fn no_password(error: &Error) -> Failure {
+    let reason = error.message().trim_start_matches("option password_file: ");
+    Failure::Usage(format!(
+        "--password-file: {reason}; name a file that this user can read and that has the password alone, or put the password \
+         into {PASSWORD}"
+    ))
 }
 
 /// Does not repeat it: standard error may go to a log.

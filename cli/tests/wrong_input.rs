@@ -78,7 +78,8 @@ fn a_password_comes_from_the_environment_or_a_file() {
     assert_eq!(start(url).ended().code, 0);
     expect(&server, &["run", "a", "--", "true"], 125);
     let missing = expect(&server, &["--password-file", "/no/such", "run", "a", "--", "true"], 125);
-    assert!(missing.stderr.contains("/no/such"), "{missing:?}");
+    assert!(missing.stderr.starts_with("dlock: --password-file: cannot read \"/no/such\": "), "{missing:?}");
+    assert!(missing.stderr.contains("DLOCK_PASSWORD") && !missing.stderr.contains("option"), "{missing:?}");
 }
 
 #[test]
