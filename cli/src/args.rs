@@ -1,11 +1,14 @@
 //! The command line: every command with its arguments, as `--help` shows them.
 
+use std::env;
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+use clap::{Arg, Args as ClapArgs, Command, CommandFactory, FromArgMatches, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use libdlock::Rate;
 use libdlock::limit::Algorithm;
@@ -27,6 +30,36 @@ pub struct Args {
     pub json: bool,
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// Reads the command line.
+///
+/// # Errors
+/// Those of clap, and its help.
+pub fn parse() -> Result<Args, clap::Error> {
+    let is_negative = |word: OsString| matches!(word.as_encoded_bytes(), [b'-', b'0'..=b'9', ..]);
+    let mut command = Args::command();
+    if env::args_os().take_while(|word| word != "--").any(is_negative) {
+        command = with_negative_values(command);
+    }
+    let mut matches = command.try_get_matches()?;
+    Args::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Args::command()))
+}
+
+/// The same command whose options take `-1` for their value and not for a flag. To a flag that it does not know, clap would say
+/// that it goes behind `--`, where the command to run stands.
+fn with_negative_values(command: Command) -> Command {
+    // `-1s` and `-5/s` are not numbers to clap.
+    const AMOUNTS: [&str; 3] = ["N", "TIME", "RATE"];
+    let of_arg = |arg: Arg| {
+        let is_amount = arg.get_value_names().unwrap_or_default().iter().any(|name| AMOUNTS.contains(&name.as_str()));
+        match !arg.is_positional() && arg.get_action().takes_values() {
+            true if is_amount => arg.allow_hyphen_values(true),
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        }
+    };
+    command.mut_args(of_arg).mut_subcommands(with_negative_values)
 }
 
 /// Which server, and how.
@@ -75,6 +108,13 @@ pub enum Verb {
 /// A time, as the arguments have it.
 fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text)
+}
+
+fn whole<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => error.to_string(),
+        _ => "write a whole number, 0 or more".to_owned(),
+    })
 }
 
 fn kind(text: &str) -> Result<Kind, String> {
@@ -131,10 +171,10 @@ pub struct LsArgs {
     #[arg(long, short)]
     pub all: bool,
     /// List so many objects at most
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, default_value_t = 1_000)]
     pub most: usize,
     /// Look at so many keys of each server at most
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 100_000)]
     pub visit: u64,
 }
 
@@ -170,13 +210,13 @@ pub struct LimitArgs {
     #[arg(long, short, required = true, value_name = "RATE", value_parser = rate)]
     pub rate: Vec<Rate>,
     /// So many at once [default: those of a period]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>)]
     pub burst: Option<u64>,
     /// gcra, fixed_window, sliding_log, ...
     #[arg(long, value_parser = algorithm)]
     pub algorithm: Option<Algorithm>,
     /// Take so many; 0 only shows how things stand
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 1)]
     pub cost: u64,
     /// Wait so long for them
     #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "0")]
@@ -192,16 +232,16 @@ pub struct LimitArgs {
 #[derive(Debug, ClapArgs)]
 pub struct IdArgs {
     /// Make so many
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1)]
+    #[arg(long, short = 'n', value_name = "N", value_parser = whole::<usize>, default_value_t = 1)]
     pub count: usize,
     /// Lease the worker number from this pool
     #[arg(long, value_name = "NAME", default_value = "dlock")]
     pub pool: String,
     /// The worker number, needs no server
-    #[arg(long, value_name = "N", conflicts_with = "pool")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, conflicts_with = "pool")]
     pub worker: Option<u64>,
     /// The number of the datacenter, with --worker
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "worker")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>, default_value_t = 0, requires = "worker")]
     pub datacenter: u64,
     /// The layout: default, twitter or js53
     #[arg(long, default_value = "default")]
@@ -239,7 +279,7 @@ pub struct PutArgs {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
     pub delay: Duration,
     /// Jobs that are due come by priority, the higher first
-    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub priority: i16,
     /// Deliver it so often at most
     #[arg(long, value_name = "N", default_value_t = 16)]
@@ -278,7 +318,7 @@ pub struct JobsArgs {
     /// The name of the queue
     pub name: String,
     /// Show so many jobs at most, 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, default_value_t = 20)]
     pub most: usize,
 }
 

@@ -24,8 +24,8 @@ mod top;
 
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind as ClapKind;
-use clap::{CommandFactory, Parser};
 use tokio::runtime::Builder;
 
 use self::args::{Args, Verb};
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     if let Some(code) = run::bound::become_command() {
         return ExitCode::from(code);
     }
-    let args = match Args::try_parse() {
+    let args = match args::parse() {
         Ok(args) => args,
         Err(error) => return told_by_clap(&error),
     };

@@ -149,6 +149,44 @@ fn arguments_that_are_wrong_are_named() {
 }
 
 #[test]
+fn a_negative_value_is_refused_with_what_is_allowed() {
+    let server = Server::start();
+    for (args, option, value, allowed) in [
+        (&["limit", "x", "-r", "5/s", "--cost", "-1"][..], "--cost", "-1", "0 or more"),
+        (&["limit", "x", "-r", "5/s", "--burst", "-1", "--", "true"], "--burst", "-1", "0 or more"),
+        (&["limit", "x", "-r", "-5/s"], "--rate", "-5/s", "10/s"),
+        (&["run", "x", "-w", "-1s", "--", "true"], "--wait", "-1s", "500ms"),
+        (&["run", "x", "-E", "-1", "--", "true"], "--conflict-exit-code", "-1", "0..=255"),
+        (&["ls", "--most", "-1"], "--most", "-1", "0 or more"),
+        (&["ls", "--visit", "-1"], "--visit", "-1", "0 or more"),
+        (&["id", "-n", "-1"], "--count", "-1", "0 or more"),
+        (&["id", "--worker", "-1"], "--worker", "-1", "0 or more"),
+        (&["queue", "ls", "a", "--most", "-1"], "--most", "-1", "0 or more"),
+        (&["queue", "put", "a", "x", "--max-attempts", "-1"], "--max-attempts", "-1", "0..="),
+        (&["queue", "take", "a", "--retry-after", "-1", "--", "true"], "--retry-after", "-1", "500ms"),
+        (&["top", "--every", "-1"], "--every", "-1", "500ms"),
+    ] {
+        let ended = expect(&server, args, 125);
+        let says = format!("invalid value '{value}' for '{option} ");
+        assert!(ended.stderr.contains(&says) && ended.stderr.contains(allowed), "{args:?}: {ended:?}");
+        assert!(!ended.stderr.contains("tip:"), "{args:?}: {ended:?}");
+    }
+    let large = expect(&server, &["limit", "x", "-r", "5/s", "--cost", "99999999999999999999"], 125);
+    assert!(large.stderr.contains("too large"), "{large:?}");
+    // A negative number is a text as any other.
+    assert_eq!(expect(&server, &["queue", "put", "a", "x", "--id", "-5", "--priority", "-5"], 0).stdout, "-5\n");
+    for (args, option) in [
+        (&["queue", "put", "a", "x", "--id", "--json"][..], "--id <ID>"),
+        (&["limit", "x", "-r", "5/s", "--cost", "--json"], "--cost <N>"),
+        (&["run", "x", "--wait", "--", "kill", "-9", "1"], "--wait <TIME>"),
+    ] {
+        let forgotten = expect(&server, args, 125);
+        let says = format!("a value is required for '{option}'");
+        assert!(forgotten.stderr.contains(&says), "{args:?}: {forgotten:?}");
+    }
+}
+
+#[test]
 fn a_reader_that_has_gone_ends_every_command_quietly() {
     let server = Server::options().rights(vec!["+scan".to_owned()]).start();
     expect(&server, &["run", "a", "--", "true"], 0);
