@@ -419,6 +419,59 @@ def test_a_signal_stops_all_consumers_that_run(
     assert (process.returncode, out) == (0, "finished [True, True, True]\n"), err
 
 
+HANDLERS = """
+import asyncio, os, signal, sys, uvloop
+from libdlock import aio
+
+BOTH = signal.SIGTERM, signal.SIGINT
+heard = []
+
+async def hears(number):
+    before = len(heard)
+    os.kill(os.getpid(), number)
+    while len(heard) == before:
+        await asyncio.sleep(0.005)
+
+async def main():
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, heard.append, "of the loop")
+    signal.signal(signal.SIGUSR1, lambda *_: heard.append("of the program"))
+    numbers = (*BOTH, signal.SIGUSR1)
+    before = [signal.getsignal(number) for number in numbers]
+    async with aio.connect("memory://") as client:
+        for number in (signal.SIGTERM, signal.SIGUSR1):
+            runs = [asyncio.ensure_future(client.queue("q").consume(print).run(numbers)) for _ in range(2)]
+            await asyncio.sleep(0)
+            os.kill(os.getpid(), number)
+            print(await asyncio.gather(*runs), heard)
+            assert [signal.getsignal(number) for number in numbers] == before
+        await hears(signal.SIGTERM)
+        await hears(signal.SIGUSR1)
+        consumer = client.queue("q").consume(print)
+        running = asyncio.ensure_future(consumer.run())
+        await asyncio.sleep(0)
+        loop.add_signal_handler(signal.SIGINT, heard.append, "set meanwhile")
+        consumer.request_stop()
+        await running
+        await hears(signal.SIGINT)
+        print(heard)
+
+loop = asyncio.new_event_loop() if sys.argv[1] == "asyncio" else uvloop.new_event_loop()
+loop.run_until_complete(main())
+loop.close()
+"""
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_run_gives_the_handlers_of_signals_back(python: Python, loop: str) -> None:
+    out, err = python(HANDLERS, loop).communicate(timeout=30)
+    assert out.splitlines() == [
+        "[True, True] ['of the loop']",
+        "[True, True] ['of the loop']",
+        str(["of the loop", "of the loop", "of the program", "set meanwhile"]),
+    ], err
+
+
 async def test_a_stop_does_not_wait_for_a_server_that_is_away(proxy: Proxy, name: str) -> None:
     begun = asyncio.Event()
 

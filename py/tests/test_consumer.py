@@ -350,6 +350,41 @@ def test_a_signal_stops_all_consumers_that_run(
     assert (process.returncode, out) == (0, "finished True\n" * 3), err
 
 
+HANDLERS = """
+import os, signal, threading, time, libdlock
+
+heard = []
+own = lambda number, frame: heard.append("own")
+signal.signal(signal.SIGTERM, own)
+client = libdlock.connect("memory://")
+
+def run(number):
+    queue = client.queue(str(number))  # where nobody waits yet
+    consumer = queue.consume(print)
+
+    def change(number, frame):
+        signal.signal(signal.SIGINT, own)
+        consumer.request_stop()
+
+    def when_it_waits():
+        while queue.counts().waiters == 0:
+            time.sleep(0.005)
+        os.kill(os.getpid(), number)
+
+    signal.signal(signal.SIGUSR1, change)
+    threading.Thread(target=when_it_waits).start()
+    print(consumer.run(), heard, signal.getsignal(signal.SIGTERM) is own, signal.getsignal(signal.SIGINT) is own)
+
+run(signal.SIGTERM)
+run(signal.SIGUSR1)
+"""
+
+
+def test_a_run_gives_the_handlers_of_signals_back(python: Python) -> None:
+    out, err = python(HANDLERS).communicate(timeout=30)
+    assert out.splitlines() == ["True [] True False", "True [] True True"], err
+
+
 def test_a_stop_does_not_wait_for_a_server_that_is_away(proxy: Proxy, name: str) -> None:
     begun, go_on = threading.Barrier(3), threading.Event()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from . import _native
 from ._consumers import PUT_BACK, ConsumerView, Reason
@@ -18,7 +17,7 @@ from ._deliveries import STOPPED
 from ._delivery import Delivery
 from ._errors import Cancelled, DlockError
 from ._jobs import Backoff
-from ._signals import hearing, tell
+from ._signals import LOOK_UP, hearing
 from ._unheld import UnheldObject
 
 Handler: TypeAlias = Callable[[Delivery], object]
@@ -27,9 +26,6 @@ Handler: TypeAlias = Callable[[Delivery], object]
 _Self = TypeVar("_Self", bound="Consumer")
 
 _AWAITABLE = "a handler on threads does its job before it returns, and nothing awaits what it gives"
-
-# A handler of a signal does not end the wait for a thread; so often that looks up.
-_LOOK_UP = 0.2
 
 
 class Consumer(ConsumerView):
@@ -133,31 +129,18 @@ class Consumer(ConsumerView):
     def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
         """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
 
-        The error is raised. On the main thread the handlers of the signals are its own meanwhile; consumers that run on
-        other threads hear those signals with it. Returns whether all jobs in hand were done within the grace.
+        The error is raised. On the main thread the handlers of the signals are its own meanwhile, and then what they were
+        before; consumers that run on other threads hear those signals with it. Returns whether all jobs in hand were done
+        within the grace.
         """
-        with self._stopped_by(signals):
+        with hearing(signals, self.request_stop):
             self.start()
-            while not self._stopping.is_set() and not self._joined(_LOOK_UP):
+            while not self._stopping.is_set() and not self._joined(LOOK_UP):
                 pass
             done = self.stop()
         if self._failure is not None:
             raise self._failure
         return done
-
-    @contextlib.contextmanager
-    def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
-        # The one before: whatever `signal.getsignal` gives, C's own handler as `None`.
-        before: dict[int, Any] = {}
-        is_main = threading.current_thread() is threading.main_thread()
-        with hearing(signals, self.request_stop):
-            try:
-                for number in signals if is_main else ():
-                    before[number] = signal.signal(number, lambda heard, _: tell(heard))
-                yield
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
     def _joined(self, within: float | None) -> bool:
         until = None if within is None else time.monotonic() + within

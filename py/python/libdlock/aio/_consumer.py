@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
@@ -14,7 +14,7 @@ from .._convert import Seconds, optional_ms
 from .._deliveries import STOPPED
 from .._errors import DlockError
 from .._jobs import Backoff
-from .._signals import hearing, is_heard, tell
+from .._signals import LOOK_UP, hearing
 from .._unheld import UnheldObject
 from ._delivery import Delivery
 
@@ -100,36 +100,24 @@ class Consumer(ConsumerView):
     async def run(self, signals: Sequence[int] = (signal.SIGTERM, signal.SIGINT)) -> bool:
         """Starts, and returns when it has stopped: by one of these signals, by `request_stop`, or by an error.
 
-        The error is raised. The handlers of the signals are its own meanwhile, where the loop can have any: on the main
-        thread; consumers that run on other threads hear those signals with it. When the task is cancelled it stops, too.
-        Returns whether all jobs in hand were done within the grace.
+        The error is raised. On the main thread the handlers of the signals are its own meanwhile, and then what they were
+        before; those of the loop (`add_signal_handler`) are called, too. Consumers that run on other threads hear those
+        signals with it. When the task is cancelled it stops, too. Returns whether all jobs in hand were done within the
+        grace.
         """
-        with self._stopped_by(signals):
+        loop = asyncio.get_running_loop()
+        with hearing(signals, lambda: loop.call_soon_threadsafe(self.request_stop)):
             await self.start()
+            stopped = asyncio.ensure_future(self._stopping.wait())
             try:
-                await self._stopping.wait()
+                while not stopped.done():
+                    await asyncio.wait({stopped}, timeout=LOOK_UP)
             finally:
+                stopped.cancel()
                 done = await self.stop()
         if self._failure is not None:
             raise self._failure
         return done
-
-    @contextlib.contextmanager
-    def _stopped_by(self, signals: Sequence[int]) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        handled: list[int] = []
-        try:
-            with hearing(signals, lambda: loop.call_soon_threadsafe(self.request_stop), loop):
-                # A loop has handlers on the main thread alone.
-                with contextlib.suppress(NotImplementedError, ValueError, RuntimeError):
-                    for number in signals:
-                        loop.add_signal_handler(number, tell, number)
-                        handled.append(number)
-                yield
-        finally:
-            for number in handled:
-                if not is_heard(number, loop):
-                    loop.remove_signal_handler(number)
 
     async def _ended(self, within: float | None) -> bool:
         others = [task for task in self._tasks if task is not asyncio.current_task()]
