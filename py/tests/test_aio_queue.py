@@ -206,6 +206,30 @@ async def test_the_text_of_an_exception_is_the_reason_where_asked(aio_client: ai
     assert job.reason == "LookupError: no route\\nto host"
 
 
+async def test_a_handler_that_raises_after_its_ack_is_told(
+    aio_client: aio.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, unseen = aio_client.queue(name), []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
+
+    async def handle(delivery: aio.Delivery) -> None:
+        await delivery.ack()
+        raise LookupError("too late")
+
+    with caplog.at_level(logging.WARNING, "libdlock"):
+        async with queue.consume(handle):
+            await queue.put("a", id="a")
+
+            async def told() -> bool:
+                return bool(caplog.messages)
+
+            await until(told)
+    gc.collect()
+    assert caplog.messages == [f"job 'a' of queue {name!r} failed in its delivery 1: LookupError"]
+    assert not unseen
+    assert (await queue.counts())[:4] == (0, 0, 0, 0)
+
+
 async def test_a_stop_finishes_what_is_in_hand_and_takes_no_more(aio_client: aio.Client, name: str) -> None:
     queue, begun, go_on = aio_client.queue(name), asyncio.Event(), asyncio.Event()
 

@@ -135,6 +135,23 @@ def test_a_handler_may_end_its_delivery_itself(client: libdlock.Client, name: st
     assert queue.counts().delayed == 1
 
 
+def test_a_handler_that_raises_after_its_ack_is_told(
+    client: libdlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue, done = client.queue(name), threading.Event()
+
+    def handle(delivery: libdlock.Delivery) -> None:
+        delivery.ack()
+        done.set()
+        raise LookupError("too late")
+
+    with caplog.at_level(logging.WARNING, "libdlock"), queue.consume(handle):
+        queue.put("a", id="a")
+        until(done)
+    assert caplog.messages == [f"job 'a' of queue {name!r} failed in its delivery 1: LookupError"]
+    assert queue.counts()[:4] == (0, 0, 0, 0)
+
+
 def test_a_stop_finishes_what_is_in_hand_and_takes_no_more(
     client: libdlock.Client, other: libdlock.Client, name: str
 ) -> None:

@@ -161,13 +161,16 @@ class Consumer(ConsumerView):
             self.request_stop()
             await _cancelled(working)
             in_time = False
+        is_stopped = working.cancelled() and not in_time
+        error = asyncio.CancelledError() if working.cancelled() else working.exception()
+        if error is not None and not is_stopped:
+            self._tell_failed(delivery, error)
         if delivery.ended:
             return
         try:
-            if working.cancelled() and not in_time:
+            if is_stopped:
                 await asyncio.wait_for(delivery.nack(reason=STOPPED), PUT_BACK)
-            elif error := asyncio.CancelledError() if working.cancelled() else working.exception():
-                self._tell_failed(delivery, error)
+            elif error is not None:
                 await delivery.nack(self._delay_after(delivery, error), self._reason_of(error))
             else:
                 await delivery.ack()
