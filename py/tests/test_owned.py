@@ -7,10 +7,13 @@ import contextlib
 import gc
 import queue
 import signal
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import pytest
 
@@ -229,6 +232,25 @@ async def test_a_cancelled_take_leaves_nothing(
             await asyncio.wait_for(aio_client.lock(name).take(), 0.05)
     async with aio_client.lock(name, wait=5):
         pass
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+async def test_a_task_s_hold_runs_out_while_warnings_are_kept(
+    aio_client: aio.Client,
+    aio_other: aio.Client,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    action: Literal["always", "error"],
+) -> None:
+    unraisable: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    with warnings.catch_warnings(record=True) as kept:
+        warnings.simplefilter(action, ResourceWarning)
+        await aio_client.lock(name, watchdog_lease=0.5).take()
+        gc.collect()
+        async with aio_other.lock(name, wait=20):
+            pass
+    assert (len(kept), len(unraisable)) == ((1, 0) if action == "always" else (0, 1))
 
 
 async def test_a_task_s_taken_hold_that_is_collected_warns(aio_client: aio.Client, name: str) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
 import threading
 import time
+import warnings
 from datetime import datetime, timedelta, timezone
+from typing import Literal
 
 import pytest
 
@@ -161,6 +164,22 @@ def test_a_delivery_that_is_forgotten_goes_back(client: libdlock.Client, name: s
         gc.collect()
     with comes(queue) as delivery:
         assert delivery.attempt == 2
+
+
+@pytest.mark.parametrize("action", ["always", "error"])
+def test_a_delivery_goes_back_while_warnings_are_kept(
+    client: libdlock.Client, name: str, monkeypatch: pytest.MonkeyPatch, action: Literal["always", "error"]
+) -> None:
+    queue, unraisable = client.queue(name), list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    queue.put("a")
+    with warnings.catch_warnings(record=True) as kept:
+        warnings.simplefilter(action, ResourceWarning)
+        comes(queue)
+        gc.collect()
+        with comes(queue) as delivery:
+            assert delivery.attempt == 2
+    assert (len(kept), len(unraisable)) == ((1, 0) if action == "always" else (0, 1))
 
 
 def test_a_lost_delivery_says_so_and_comes_again(

@@ -122,7 +122,9 @@ class DeliveryView(SaysElsewhere):
             return
         if going_on:
             text = f"{self!r} collected before it was ended: its job goes back"
-            warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+            # With the object: neither a record of the warning nor the frame of one that is raised may keep that.
+            del self
+            warnings.warn(text, ResourceWarning, stacklevel=2)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)

@@ -69,4 +69,6 @@ class OwnedHold(HoldView, Releasing):
         ):
             return
         text = f"{self!r} collected while held: its lease is not renewed any more"
-        warnings.warn(text, ResourceWarning, stacklevel=2, source=self)
+        # With the object: neither a record of the warning nor the frame of one that is raised may keep that.
+        del self
+        warnings.warn(text, ResourceWarning, stacklevel=2)
