@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import inspect
 import pickle
 import pydoc
@@ -31,6 +32,25 @@ def test_a_client_is_not_copied_and_stays_open(client: libdlock.Client, name: st
                     attempt(original)
         assert held.valid and taken.valid and not client.closed
         taken.release()
+
+
+def test_what_was_not_made_says_so(client: libdlock.Client, name: str) -> None:
+    shown = set()
+    for package in (libdlock, aio):
+        for kind in filter(inspect.isclass, vars(package).values()):
+            if not issubclass(kind, BaseException) and not dataclasses.is_dataclass(kind):
+                # Native ones take arguments, and are made completely or not at all.
+                with contextlib.suppress(TypeError):
+                    shown.add(repr(kind.__new__(kind)))
+    for name_of in ("RateLimiter", "Queue", "Delivery", "Consumer", "Latch", "Client", "RwLock", "Lost"):
+        assert {f"<libdlock.{name_of} not made>", f"<libdlock.aio.{name_of} not made>"} <= shown, name_of
+    assert "<libdlock.aio.OwnedHold not made>" in shown
+    with pytest.raises(libdlock.InvalidArgument) as raised:
+        client.rate_limiter(name, rate=-1, per=1)
+    seen = [entry.frame.f_locals.get("self") for entry in raised.traceback]
+    assert [repr(each) for each in seen if isinstance(each, libdlock.RateLimiter)] == [
+        "<libdlock.RateLimiter not made>"
+    ]
 
 
 def test_a_condition_on_a_lock(client: libdlock.Client, other: libdlock.Client, name: str) -> None:

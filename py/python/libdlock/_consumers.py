@@ -9,6 +9,7 @@ from ._deliveries import DeliveryView, reason_of, text_of
 from ._errors import DlockError, NotHeld, refused
 from ._jobs import Backoff
 from ._log import logger
+from ._shown import shown
 from ._unheld import UnheldObject
 
 Reason: TypeAlias = Literal["type", "text"]
@@ -76,5 +77,6 @@ class ConsumerView:
         text = "no job could be taken from queue %r; the next attempt follows in %.1f s: %s"
         logger.warning(text, self._of._name, pause, str(error))
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} of {self._of._name!r} concurrency={self._concurrency}>"

@@ -17,6 +17,7 @@ from ._hold import is_going_on
 from ._jobs import encoded, time_of
 from ._log import logger
 from ._opened import not_copied
+from ._shown import shown
 from ._unheld import UnheldObject
 
 #: Of a job whose consumer stopped before it was done.
@@ -129,6 +130,7 @@ class DeliveryView(SaysElsewhere):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    @shown
     def __repr__(self) -> str:
         delivered = self._delivered
         return f"<{self._label} {self._queue._name!r} id={delivered.id!r} attempt={delivered.attempt}>"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from . import _native
+from ._shown import shown
 
 
 def is_going_on(grant: _native.Grant) -> bool:
@@ -30,6 +31,7 @@ class LossView:
         """Why it was lost, or `None`: `"expired"`, `"taken"`, `"deleted"`, `"server_changed"`, `"closed"`, `"internal"`."""
         return _native.held_loss(self._grant.handle)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} reason={self.reason!r}>"
 
@@ -72,6 +74,7 @@ class HoldView:
         """Seconds for which the hold stays valid without another renewal; 0.0 when it is over."""
         return _native.held_remaining(self._grant.handle)
 
+    @shown
     def __repr__(self) -> str:
         return described(self._label, self._name, self._grant)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from . import _native
 from ._convert import Seconds, milliseconds, optional_ms, whole
 from ._errors import refused
+from ._shown import shown
 
 Payload: TypeAlias = str | bytes | bytearray | memoryview
 """What a job may be: bytes, or a text, of which the UTF-8 is put."""
@@ -93,6 +94,7 @@ class Backoff:
         number = whole(attempt, "attempt", op="back-off")
         return _native.backoff_ms(number, self._base_ms, self._longest_ms) / 1000
 
+    @shown
     def __repr__(self) -> str:
         return f"Backoff(base={self.base!r}, longest={self.longest!r})"
 

@@ -8,6 +8,7 @@ from . import _native
 from ._convert import Seconds, name_bytes, optional_ms
 from ._log import logger
 from ._opened import OpenedClient, not_copied, of_client
+from ._shown import shown
 
 _Self = TypeVar("_Self", bound="NamedLock")
 
@@ -40,6 +41,7 @@ class NamedObject(_native.ScopedHandle):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, SupportsIndex, TypeVar
 
 from . import _log, _native
+from ._shown import shown
 from ._stats import Stats
 
 _M = TypeVar("_M", bound=Callable[..., Any])
@@ -65,6 +66,7 @@ class OpenedClient:
             _native.client_close(self._number, False)
             self._over(wait=False)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label}{' closed' if self._closed else ''}>"
 

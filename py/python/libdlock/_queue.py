@@ -15,6 +15,7 @@ from ._delivery import Delivery
 from ._greenlets import ask, running
 from ._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
 from ._queues import NamedQueue
+from ._shown import shown
 
 
 class Queue(NamedQueue):
@@ -222,5 +223,6 @@ class DeadJobs:
         count: int = ask(_native.queue_purge_dead, _native.submit_queue_purge_dead, self._queue._number)
         return count
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} of {self._queue!r}>"

@@ -10,6 +10,7 @@ from ._convert import Seconds, name_bytes, optional_ms
 from ._elsewhere import SaysElsewhere
 from ._named import NamedObject
 from ._opened import OpenedClient, not_copied, of_client
+from ._shown import shown
 
 _Self = TypeVar("_Self", bound="NamedSide")
 
@@ -111,6 +112,7 @@ class NamedSide(NamedObject, SaysElsewhere):
         side = self._kind.split()[0]
         raise TypeError(f"`{side}` is no method: use `with lock.{side}:` or `lock.{side}.acquire()`")
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r} {self._kind.split()[0]}>"
 
@@ -149,6 +151,7 @@ class NamedRwLock(SaysElsewhere, Generic[_Side]):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"
 

@@ -7,6 +7,7 @@ from typing import ClassVar, NoReturn, SupportsIndex
 from . import _native
 from ._elsewhere import SaysElsewhere
 from ._opened import OpenedClient, not_copied
+from ._shown import shown
 
 
 class UnheldObject(SaysElsewhere):
@@ -28,5 +29,6 @@ class UnheldObject(SaysElsewhere):
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} {self._name!r}>"

@@ -8,6 +8,7 @@ from . import _native
 from ._convert import Seconds, name_bytes, optional_ms, whole
 from ._log import logger
 from ._opened import OpenedClient, not_copied
+from ._shown import shown
 from ._snowflake import Layout, LayoutName, Snowflake
 
 _OP = "worker"
@@ -70,6 +71,7 @@ class WorkerView:
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise not_copied(self)
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} {self._pool!r} number={self.number}>"
 

@@ -25,6 +25,7 @@ from ._client import Client
 from ._convert import Seconds, milliseconds, utf8
 from ._opened import OpenedClient
 from ._options import texts_of
+from ._shown import shown
 from .aio._client import Connecting
 from .aio._port import needs_asyncio, running_port
 
@@ -137,6 +138,7 @@ class ManualClock:
         blocks = [getattr(each, field.name) for each in stats for field in fields(each)]
         return sum(getattr(block, "waiting", 0) for block in blocks)
 
+    @shown
     def __repr__(self) -> str:
         return f"<libdlock.testing.ManualClock now={self.now}>"
 

@@ -12,6 +12,7 @@ from .._convert import DO_NOT_WAIT, Seconds
 from .._deliveries import acknowledged
 from .._jobs import Backoff, ListedJob, NewJob, Payload, Put, QueueCounts, listed, new_job
 from .._queues import NamedQueue
+from .._shown import shown
 from ._consumer import Consumer, Handler
 from ._delivery import Delivery
 from ._port import needs_asyncio, running_port
@@ -213,5 +214,6 @@ class DeadJobs:
         count: int = await running_port().call(submit, self._queue._number)
         return count
 
+    @shown
     def __repr__(self) -> str:
         return f"<{self._label} of {self._queue!r}>"
