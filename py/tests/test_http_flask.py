@@ -12,6 +12,7 @@ from typing import Any
 import flask
 import flask.views
 import pytest
+from werkzeug.exceptions import HTTPException
 
 import libdlock
 from libdlock import aio
@@ -193,6 +194,58 @@ def test_on_refused_returns_what_a_view_may(app: flask.Flask, name: str) -> None
         {"error": "rate limit reached; this request can never be granted"},
     )
     assert refused.headers["RateLimit"] == f'"{name}";r=1;t=0'
+
+
+def test_error_handlers_are_asked_as_of_an_abort(app: flask.Flask, name: str) -> None:
+    limiter = limits.rate_limiter(name, rate=1, per=3600)
+    blueprint = flask.Blueprint("api", __name__)
+    blueprint.add_url_rule("/blueprint", "view", lambda: "ok")
+    blueprint.errorhandler(429)(lambda error: ({"of": "blueprint"}, error.code))
+    app.register_blueprint(limits.limit(limiter, cost=2)(blueprint))
+    app.get("/view")(limits.limit(limiter, cost=2)(lambda: "ok"))
+    app.add_url_rule(
+        "/own", "own", limits.limit(limiter, cost=2, on_refused=lambda _: ("own", 418))(lambda: "ok")
+    )
+
+    @app.errorhandler(429)
+    async def refused(error: HTTPException) -> tuple[str, int]:
+        return f"sorry: {error.description}", 429
+
+    answer = get(app, "/view")
+    assert (answer.status_code, answer.text) == (
+        429,
+        "sorry: rate limit reached; this request can never be granted",
+    )
+    assert answer.headers["RateLimit"] == f'"{name}";r=1;t=0'
+    assert get(app, "/blueprint").json == {"of": "blueprint"}
+    assert get(app, "/own").status_code == 418
+
+
+def test_an_error_handler_may_answer_with_the_problem(app: flask.Flask, name: str) -> None:
+    limiter = limits.rate_limiter(name, rate=1, per=3600)
+    app.get("/")(limits.limit(limiter, key=lambda: "a" * 10_000)(lambda: "ok"))
+
+    @app.errorhandler(HTTPException)
+    def seen(error: HTTPException) -> Any:
+        problem = error.get_response()
+        problem.headers["X-Seen"] = str(error.code)
+        return problem
+
+    answer = get(app)
+    assert (answer.status_code, answer.headers["X-Seen"], answer.json["status"]) == (400, "400", 400)
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_an_error_handler_without_an_answer_lets_nothing_through(app: flask.Flask, name: str) -> None:
+    limit = limits.limit(limits.rate_limiter(name, rate=1, per=3600), cost=2)
+    blueprint = flask.Blueprint("api", __name__)
+    blueprint.add_url_rule("/", "view", lambda: "ok")
+    app.register_blueprint(limit(blueprint))
+    app.errorhandler(429)(lambda error: None)  # type: ignore[type-var]
+    assert get(app).status_code == 500
+    app.config["PROPAGATE_EXCEPTIONS"] = True
+    with pytest.raises(TypeError, match="an error handler must return what a view may return, not None"):
+        get(app)
 
 
 def test_on_refused_without_an_answer_lets_nothing_through(app: flask.Flask, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import flask
 from flask.sansio.scaffold import Scaffold
+from werkzeug.exceptions import default_exceptions
 
 from .. import Client, RateLimiter, connect
 from ._clients import OfProcess, opened_lazily
@@ -113,7 +114,8 @@ class Libdlock:
         `key`, `cost` and `skip` are functions without arguments that look at `flask.request`. `key` says whose tokens a
         request needs (`None`: the limiter's own; by default those of the client's address), `cost` how many, `skip` whether
         it needs none. `name` is the limiter's name in the fields of the answer, in place of the one on the server.
-        `on_refused(refusal)` answers in place of a problem (RFC 9457).
+        `on_refused(refusal)` answers in place of the application's error handlers, as of `flask.abort(429)`, and without one
+        of these a problem (RFC 9457).
         """
         limit = BlockingLimit(limiter, key=key, by_address=address, cost=cost, skip=skip, name=name)
 
@@ -125,10 +127,11 @@ class Libdlock:
             if isinstance(asked, Granted):
                 return None
             if on_refused is None:
-                return _problem(asked)
-            answer = flask.current_app.ensure_sync(on_refused)(asked)
+                who, answer = "an error handler", _problem(asked)
+            else:
+                who, answer = "on_refused", flask.current_app.ensure_sync(on_refused)(asked)
             if answer is None:  # Flask would go on to the view
-                raise TypeError("on_refused must return what a view may return, not None")
+                raise TypeError(f"{who} must return what a view may return, not None")
             return answer
 
         def decorate(limited: Any) -> Any:
@@ -161,8 +164,12 @@ def _state() -> _State:
     return state
 
 
-def _problem(refusal: Refusal) -> flask.Response:
-    return flask.Response(refusal.body, refusal.status, content_type=CONTENT_TYPE)
+def _problem(refusal: Refusal) -> Any:
+    """A problem, unless the application has an error handler for it."""
+    problem = flask.Response(refusal.body, refusal.status, content_type=CONTENT_TYPE)
+    error = default_exceptions[refusal.status](refusal.detail, response=problem)
+    answer = flask.current_app.handle_http_exception(error)
+    return problem if answer is error else answer
 
 
 def _with_fields(fields: Fields, response: flask.Response) -> flask.Response:
