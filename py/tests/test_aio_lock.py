@@ -230,6 +230,26 @@ async def test_synchronized(aio_client: aio.Client, aio_other: aio.Client, name:
             await run()
 
 
+async def test_the_name_of_synchronized_may_have_parameters(
+    aio_client: aio.Client, aio_other: aio.Client, name: str
+) -> None:
+    @aio_client.synchronized(f"{name}:{{order_id}}", wait=0)
+    async def pay(order_id: int) -> list[bool]:
+        return [await aio_other.lock(f"{name}:{each}").locked() for each in (1, 2)]
+
+    assert [await pay(1), await pay(order_id=2)] == [[True, False], [False, True]]
+    async with aio_other.lock(f"{name}:1"):
+        with pytest.raises(libdlock.AcquireTimeout):
+            await pay(1)
+        assert await pay(2) == [True, True]
+    with pytest.raises(
+        TypeError, match="the name names a parameter 'oder_id' that the function does not have"
+    ):
+
+        @aio_client.synchronized("{oder_id}")
+        async def unpaid(order_id: int) -> None: ...
+
+
 def test_synchronized_refuses_what_is_no_coroutine_function() -> None:
     async def main() -> None:
         async with aio.connect("memory://") as client:

@@ -31,6 +31,7 @@ from ._queues import OpensQueues
 from ._rw_lock import RwLock
 from ._semaphore import Semaphore
 from ._sides import OpensRwLocks
+from ._template import Template
 from ._worker import Worker
 from ._workers import leasing
 
@@ -91,8 +92,13 @@ class Client(
     def synchronized(
         self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None
     ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
-        """A decorator: the function runs while its thread holds the lock `name`, or raises `AcquireTimeout`."""
-        lock = self.lock(name, lease=lease, wait=wait)
+        """A decorator: the function runs while its thread holds the lock `name`, or raises `AcquireTimeout`.
+
+        The name may have the function's parameters, such as `"order:{order_id}"`; a hash tag is written `"{{tag}}"`.
+        """
+        template = Template(name, "name")
+        open_lock = functools.partial(self.lock, lease=lease, wait=wait)
+        open_lock(template.outline)  # refuses here what is wrong
 
         def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
             for suspends in (
@@ -103,9 +109,11 @@ class Client(
                 if suspends(function):
                     raise TypeError(f"{function!r} would run its body after the lock is released again")
 
+            lock_of = template.opened(open_lock, function)
+
             @functools.wraps(function)
             def locked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-                with lock:
+                with lock_of(*args, **kwargs):
                     return function(*args, **kwargs)
 
             return locked

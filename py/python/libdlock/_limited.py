@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-import string
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from ._decision import Decision
 from ._errors import DlockError
+from ._template import Template
 
 LimitKey: TypeAlias = str | Callable[..., str | None]
 """The key of a call: a text with the function's parameters, such as `"user:{user_id}"`, or a function of its arguments."""
@@ -73,59 +73,8 @@ def key_of_call(key: LimitKey | None, function: Callable[..., Any]) -> Callable[
         if not callable(key):
             raise TypeError(f"key must be str or a function, not {type(key).__name__}")
         return _checked(key)
-    signature = inspect.signature(function)
-    for field in _fields(key):
-        if (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters:
-            there = ", ".join(signature.parameters) or "none"
-            raise TypeError(
-                f"the key names a parameter {name!r} that the function does not have; it has: {there}"
-            )
-
-    def formatted(*args: Any, **kwargs: Any) -> str | None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return _key_text.vformat(key, (), bound.arguments) or None
-
-    return formatted
-
-
-def _fields(text: str | None) -> Iterator[str]:
-    """The fields of a format string, also those of format specifications."""
-    for _, field, specification, _ in string.Formatter().parse(text or ""):
-        if field is not None:
-            yield field
-            yield from _fields(specification)
-
-
-class _KeyText(string.Formatter):
-    """Writes keys. The text of a plain object has its address, so that each object would have a bucket of its own."""
-
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        value, first = super().get_field(field_name, args, kwargs)
-        if why := _without_text(value, set()):
-            raise TypeError(f"the key names {field_name!r}, {why}")
-        return value, first
-
-
-def _without_text(value: object, seen: set[int]) -> str | None:
-    """Why the text of an object may differ from that of an equal one, if it does."""
-    if id(value) in seen:
-        return None
-    seen.add(id(value))
-    kind = type(value)
-    found = f"a {kind.__module__}.{kind.__qualname__}"
-    if all(getattr(kind, way) is getattr(object, way) for way in ("__repr__", "__str__", "__format__")):
-        return f"{found}, which has no text of its own: name something that identifies it, such as its id"
-    if kind in (set, frozenset) and len(cast(Collection[object], value)) > 1:
-        return f"{found}, whose order, and with it its text, is another in each process: name a sorted list"
-    if kind is dict:
-        parts = [part for item in cast(dict[object, object], value).items() for part in item]
-    else:
-        parts = list(cast(Collection[object], value)) if kind in (list, tuple, set, frozenset) else []
-    return next((why for part in parts if (why := _without_text(part, seen))), None)
-
-
-_key_text = _KeyText()
+    written = Template(key, "key").of_calls(function)
+    return lambda *args, **kwargs: written(*args, **kwargs) or None
 
 
 def _checked(key: Callable[..., object]) -> Callable[..., str | None]:

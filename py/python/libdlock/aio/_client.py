@@ -21,6 +21,7 @@ from .._options import lists_options, texts_of
 from .._permits import OpensSemaphores
 from .._queues import OpensQueues
 from .._sides import OpensRwLocks
+from .._template import Template
 from .._workers import leasing
 from ._bloom_filter import BloomFilter
 from ._counting_semaphore import CountingSemaphore
@@ -121,8 +122,13 @@ class Client(
     def synchronized(
         self, name: str, *, lease: Seconds | None = None, wait: Seconds | None = None
     ) -> Callable[[Callable[_P, Coroutine[Any, Any, _R]]], Callable[_P, Coroutine[Any, Any, _R]]]:
-        """A decorator: the coroutine runs while its task holds the lock `name`, or raises `AcquireTimeout`."""
-        lock = self.lock(name, lease=lease, wait=wait)
+        """A decorator: the coroutine runs while its task holds the lock `name`, or raises `AcquireTimeout`.
+
+        The name may have the function's parameters, such as `"order:{order_id}"`; a hash tag is written `"{{tag}}"`.
+        """
+        template = Template(name, "name")
+        open_lock = functools.partial(self.lock, lease=lease, wait=wait)
+        open_lock(template.outline)  # refuses here what is wrong
 
         def decorate(
             function: Callable[_P, Coroutine[Any, Any, _R]],
@@ -132,9 +138,11 @@ class Client(
                     f"{function!r} is no coroutine function: it would not run while the lock is held"
                 )
 
+            lock_of = template.opened(open_lock, function)
+
             @functools.wraps(function)
             async def locked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-                async with lock:
+                async with lock_of(*args, **kwargs):
                     return await function(*args, **kwargs)
 
             return locked
