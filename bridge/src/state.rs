@@ -24,8 +24,8 @@ static STATE: PerProcess<State> = PerProcess::new();
 /// Restarts after a shutdown, in the line of forks that ends in this process.
 static RESTARTS: AtomicU32 = AtomicU32::new(0);
 
-/// What libdlock keeps for this process. A forked child gets a new one with its first call; its parent's is leaked there. A
-/// restart leaks the one that a shutdown has ended: late calls of other threads find there that it has ended.
+/// The objects and threads of libdlock in this process. A forked child gets a new one with its first call; its parent's is leaked
+/// there. A restart leaks the one that a shutdown has ended: late calls of other threads find there that it has ended.
 pub struct State {
     /// The fork generation.
     generation: u32,

@@ -111,9 +111,7 @@ def test_an_object_without_a_text_of_its_own_is_no_key(limiter: libdlock.RateLim
 
     mailers = [Mailer(), Mailer()]
     for mailer in mailers:
-        with pytest.raises(
-            TypeError, match=r"the key names 'self', a .*Mailer, which has no text of its own"
-        ):
+        with pytest.raises(TypeError, match=r"the key names 'self', a .*Mailer, whose text is its address"):
             mailer.send()
     by_parts = limiter.limit(key="{mailer.host}-{mailer!s:.{digits}}", wait=0)(lambda mailer, digits: 1)
     with pytest.raises(TypeError, match="the key names 'mailer', "):

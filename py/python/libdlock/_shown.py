@@ -1,4 +1,4 @@
-"""How objects show themselves when there is nothing to show yet."""
+"""The `repr` of objects that are not made yet."""
 
 from __future__ import annotations
 

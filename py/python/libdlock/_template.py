@@ -32,7 +32,7 @@ class Template:
         return "".join(literal + ("" if field is None else field or "_") for literal, field, _, _ in parts)
 
     def opened(self, open_one: Callable[[str], _T], function: Callable[..., Any]) -> Callable[..., _T]:
-        """What opens the object of that name for a call of `function`: the same for all calls where it has no fields."""
+        """Returns an opener of the object of that name for a call of `function`: of one object if the name has no fields."""
         if not self._fields:
             one = open_one(self.outline)
             return lambda *args, **kwargs: one
@@ -40,7 +40,7 @@ class Template:
         return lambda *args, **kwargs: open_one(written(*args, **kwargs))
 
     def of_calls(self, function: Callable[..., Any]) -> Callable[..., str]:
-        """What writes the text for a call of `function`."""
+        """Returns a writer of the text for a call of `function`."""
         signature = inspect.signature(function)
         for field in self._fields:
             if (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters:
@@ -68,7 +68,7 @@ def _fields(text: str | None) -> Iterator[str]:
 
 
 class _Writer(string.Formatter):
-    """Writes texts. That of a plain object has its address, so that each object would have one of its own."""
+    """Writes texts. That of a plain object has its address, which is another for each object."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -88,7 +88,7 @@ def _without_text(value: object, seen: set[int]) -> str | None:
     kind = type(value)
     found = f"a {kind.__module__}.{kind.__qualname__}"
     if all(getattr(kind, way) is getattr(object, way) for way in ("__repr__", "__str__", "__format__")):
-        return f"{found}, which has no text of its own: name something that identifies it, such as its id"
+        return f"{found}, whose text is its address: name something that identifies it, such as its id"
     if kind in (set, frozenset) and len(cast(Collection[object], value)) > 1:
         return f"{found}, whose order, and with it its text, is another in each process: name a sorted list"
     if kind is dict:
