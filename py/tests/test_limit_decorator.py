@@ -125,7 +125,9 @@ def test_an_object_without_a_text_of_its_own_is_no_key(limiter: libdlock.RateLim
 def test_a_collection_without_one_text_is_no_key(limiter: libdlock.RateLimiter) -> None:
     run = limiter.limit(key="{what}", wait=0)(lambda what: 1)
     for what in ([object()], ("a", [object()]), {"a": object()}, {object()}):
-        with pytest.raises(TypeError, match=r"the key names 'what', a builtins\.object, which has no text"):
+        with pytest.raises(
+            TypeError, match=r"the key names 'what', a builtins\.object, whose text is its address"
+        ):
             run(what)
     for unordered in ({"a", "b"}, [frozenset("ab")]):
         with pytest.raises(TypeError, match="whose order, and with it its text, is another in each process"):

@@ -67,7 +67,7 @@ def test_a_name_that_cannot_be_filled_in_is_refused(client: libdlock.Client, nam
     run = client.synchronized("{order_id}")(lambda order_id: ran.append(order_id))
     with pytest.raises(libdlock.InvalidName):
         run("")
-    with pytest.raises(TypeError, match=r"the name names 'order_id', .* has no text"):
+    with pytest.raises(TypeError, match=r"the name names 'order_id', .* whose text is its address"):
         run(object())
     assert not ran
 

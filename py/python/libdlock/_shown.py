@@ -1,4 +1,4 @@
-"""The `repr` of objects that are not made yet."""
+"""The `repr` of objects, also of those that were not made."""
 
 from __future__ import annotations
 

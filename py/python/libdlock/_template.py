@@ -32,7 +32,7 @@ class Template:
         return "".join(literal + ("" if field is None else field or "_") for literal, field, _, _ in parts)
 
     def opened(self, open_one: Callable[[str], _T], function: Callable[..., Any]) -> Callable[..., _T]:
-        """Returns an opener of the object of that name for a call of `function`: of one object if the name has no fields."""
+        """Returns a function that opens the object for a call of `function`: one for all calls where there are no fields."""
         if not self._fields:
             one = open_one(self.outline)
             return lambda *args, **kwargs: one
@@ -40,7 +40,7 @@ class Template:
         return lambda *args, **kwargs: open_one(written(*args, **kwargs))
 
     def of_calls(self, function: Callable[..., Any]) -> Callable[..., str]:
-        """Returns a writer of the text for a call of `function`."""
+        """Returns a function that writes the text for a call of `function`."""
         signature = inspect.signature(function)
         for field in self._fields:
             if (name := field.partition(".")[0].partition("[")[0]) not in signature.parameters:
@@ -68,7 +68,7 @@ def _fields(text: str | None) -> Iterator[str]:
 
 
 class _Writer(string.Formatter):
-    """Writes texts. That of a plain object has its address, which is another for each object."""
+    """Writes texts. That of a plain object has its address, so that each object would make another."""
 
     def __init__(self, what: str) -> None:
         self._what = what
