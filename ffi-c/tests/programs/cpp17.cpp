@@ -266,8 +266,12 @@ void objects_outlive_a_shutdown() {
     (void)thrown<dlock::closed>([&] { mutex.lock(); });
     (void)thrown<dlock::closed>([&] { hold.release(); });
     (void)thrown<dlock::closed>([&] { port.acquire(mutex).then([](dlock::result<dlock::hold>) {}); });
-    (void)thrown<dlock::closed>([] { dlock::client late{"memory://"}; });
+    dlock::client again{"memory://"};
+    dlock::mutex fresh{again, "cpp/shutdown"};
+    CHECK(fresh.try_lock());
+    (void)thrown<dlock::closed>([&] { mutex.lock(); });
     mutex.unlock();
+    fresh.release();
 }
 
 } // namespace
