@@ -66,7 +66,7 @@ if [ -z "${KEEP_DEBUG:-}" ]; then
 fi
 install -m 644 "$here/../include/dlock.h" "$here/../include/dlock.hpp" "$to_include/"
 install -m 644 "$here/../include/dlock/"*.hpp "$to_include/dlock/"
-install -m 644 "$here/package/valgrind.supp" "$to_share/"
+install -m 644 "$here/package/"*.supp "$to_share/"
 
 # A path as it stands in a .pc file, whose flags are split at spaces, and within quotes of CMake.
 quote_pc() { printf %s "$1" | sed -e 's/\$/$$/g' -e 's/[]["'\'' \\#&;()<>|*?!`]/\\&/g'; }

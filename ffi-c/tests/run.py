@@ -51,6 +51,8 @@ UNDER_ASAN = (
     *("bloom_filter", "queue", "queue_bounds", "queue_port", "worker", "port", "limits", "ids"),
 )
 
+UNDER_TSAN = ("lock", "port", "cpp17", "cpp_queue")
+
 # valgrind runs one thread at a time; unless it is fair, a thread that looks again and again keeps the others from their turns: a
 # server's answer was not read for 10 s.
 VALGRIND = ("valgrind", "--quiet", "--error-exitcode=99", "--fair-sched=yes")
@@ -199,6 +201,21 @@ def under_asan(tests: Tests, name: str, env: dict[str, str]) -> None:
     tests.program([str(program)], env | quiet, f"{name} under the address sanitizer")
 
 
+def under_tsan(tests: Tests, prefix: Path, name: str, env: dict[str, str]) -> None:
+    """The thread sanitizer finds nothing but what the suppression file gives a reason for."""
+    flags = call("pkg-config", "--cflags", "--libs", "dlock", env=env).split()
+    (source,) = (HERE / "programs").glob(f"{name}.c*")
+    compiler = ["cc", "-std=c11"] if source.suffix == ".c" else ["c++", "-std=c++17"]
+    program = BUILD / f"tsan-{name}"
+    generated = f"-I{BUILD / 'generated'}"
+    call(*compiler, *STRICT, "-fsanitize=thread", source, "-o", program, generated, *flags, "-pthread")
+    told = SLOWED | {"TSAN_OPTIONS": f"suppressions={prefix / 'share/dlock/tsan.supp'}"}
+    # Older ones find no place for their shadow where the kernel chooses addresses from too many. Containers may forbid it.
+    fixed = ["setarch", "-R"]
+    allowed = subprocess.run([*fixed, "true"], capture_output=True).returncode == 0
+    tests.program([*(fixed if allowed else []), str(program)], env | told, f"{name} under the thread sanitizer")
+
+
 def under_valgrind(tests: Tests, programs: Path, name: str, env: dict[str, str]) -> None:
     """No error and no leak, without any suppression: the process-wide runtime stays reachable, which is none."""
     # A forked child leaks its parent's runtime on purpose, and the stacks that reached it are gone there.
@@ -343,6 +360,7 @@ def main(arguments: Sequence[str]) -> int:
             jobs = [partial(valgrind, name) for name in UNDER_VALGRIND]
             jobs += [partial(shutdown, tests, programs, "main", env), partial(panics, tests, programs)]
             jobs += [partial(under_asan, tests, name, env) for name in UNDER_ASAN]
+            jobs += [partial(under_tsan, tests, prefix, name, env) for name in UNDER_TSAN]
             jobs += [partial(installed, tests, prefix)]
             checks = [plain(name) for name in PROGRAMS if not timed[name]] + [exits]
             tests.beside([*jobs, *checks, *documentation(tests, env)])
