@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -189,17 +190,19 @@ void pause_server(std::chrono::milliseconds time) {
     address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(url.rfind(':') + 1))));
     const int to = socket(AF_INET, SOCK_STREAM, 0);
     CHECK(to >= 0 && connect(to, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    const std::string command = "CLIENT PAUSE " + std::to_string(time.count()) + " ALL\r\n";
+    // As the user of private_redis.py who may do that.
+    const std::string command =
+        "AUTH private-admin any-password\r\nCLIENT PAUSE " + std::to_string(time.count()) + " ALL\r\n";
     CHECK(write(to, command.data(), command.size()) == static_cast<ssize_t>(command.size()));
     std::string reply;
-    while (reply.find('\n') == std::string::npos) {
+    while (std::count(reply.begin(), reply.end(), '\n') < 2) {
         char part[64];
         const ssize_t length = read(to, part, sizeof part);
         CHECK(length > 0 || (length < 0 && errno == EINTR));
         reply.append(part, length > 0 ? static_cast<std::size_t>(length) : 0);
     }
-    if (reply != "+OK\r\n") std::cerr << "CLIENT PAUSE: " << reply;
-    CHECK(reply == "+OK\r\n");
+    if (reply != "+OK\r\n+OK\r\n") std::cerr << "CLIENT PAUSE: " << reply;
+    CHECK(reply == "+OK\r\n+OK\r\n");
     close(to);
 }
 
