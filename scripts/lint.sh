@@ -6,6 +6,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 passed=0 failed=0
+# The tests have compiled macros and build scripts in it already.
+profile=--profile=${DLOCK_PROFILE:-quick}
 check() {
     local what=$1 begun=${EPOCHREALTIME/./}
     shift
@@ -35,13 +37,13 @@ counted() {
 }
 
 if [ "${1:-}" = long ]; then
-    check "clippy, core without TLS" cargo clippy --quiet -p libdlock --no-default-features -- -D warnings
+    check "clippy, core without TLS" cargo clippy --quiet "$profile" -p libdlock --no-default-features -- -D warnings
     counted
     exit
 fi
 check "rustfmt" cargo fmt --all --check
-check "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
-check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps -p libdlock -p libdlock-tower -p libdlock-metrics
+check "clippy" cargo clippy --quiet "$profile" --workspace --all-targets -- -D warnings
+check "rustdoc" env RUSTDOCFLAGS="-D warnings" cargo doc --quiet "$profile" --no-deps -p libdlock -p libdlock-tower -p libdlock-metrics
 check "clang-format" clang_format
 check "ruff, mypy --strict and pyright --strict: py" py/lint.sh
 for folder in api scripts bench book demo examples tests/interop tests/scenarios tests/http tests/redisson ffi-c/tests; do
