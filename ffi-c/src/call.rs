@@ -3,12 +3,12 @@
 use std::ffi::c_char;
 
 use libdlock::{Error, Result};
-use libdlock_bridge::{HandleKind, State, enter, enter_or_restart, guard};
+use libdlock_bridge::{Handle, HandleKind, State, enter, enter_or_restart, guard};
 
 use crate::error::{DLOCK_OK, dlock_error_t, dlock_status_t};
 use crate::out::{Out, sized_out};
 use crate::text;
-use crate::types::id;
+use crate::types::{handle, id};
 
 /// Runs the body of `export` with this process's state; a panic or an error becomes a status and fills `error` in.
 ///
@@ -23,22 +23,31 @@ pub(crate) unsafe fn call(
     unsafe { guarded(export, error, || body(enter()?)) }
 }
 
-/// As [`call`], for what is made of its arguments alone, which `read` checks: after a shutdown it starts the library again.
+/// As [`call`], for an object that is made of the arguments alone, which `read` checks: after a shutdown it starts the library
+/// again. Its handle goes to `out`, which errors call `out_name`.
 ///
 /// # Safety
-/// As [`call`].
-pub(crate) unsafe fn make<A>(
+/// As [`call`], and `out` is NULL or writable.
+pub(crate) unsafe fn make<T, A>(
     export: &'static str,
+    (out, out_name): (*mut *mut T, &str),
     error: *mut dlock_error_t,
     read: impl FnOnce() -> Result<A>,
-    body: impl FnOnce(&'static State, A) -> Result<()>,
+    make: impl FnOnce(&'static State, A) -> Result<Handle>,
 ) -> dlock_status_t {
-    let make = || match read() {
-        Ok(arguments) => body(enter_or_restart()?, arguments),
-        Err(refused) => enter().and(Err(refused)),
+    let body = || {
+        // SAFETY: passed on.
+        let out = unsafe { Out::required(out, out_name, export) };
+        match out.and_then(|out| Ok((out, read()?))) {
+            Ok((out, arguments)) => {
+                out.put(handle(make(enter_or_restart()?, arguments)?));
+                Ok(())
+            }
+            Err(refused) => enter().and(Err(refused)),
+        }
     };
     // SAFETY: passed on.
-    unsafe { guarded(export, error, make) }
+    unsafe { guarded(export, error, body) }
 }
 
 unsafe fn guarded(

@@ -2,8 +2,7 @@
 
 use crate::call::{call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t};
-use crate::out::Out;
-use crate::types::{dlock_cancel_t, handle, id};
+use crate::types::{dlock_cancel_t, id};
 use libdlock_bridge::HandleKind;
 
 /// Makes a cancel token, to be given to calls that may block and fired from another thread.
@@ -12,19 +11,8 @@ pub unsafe extern "C" fn dlock_cancel_new(
     out_cancel: *mut *mut dlock_cancel_t,
     error: *mut dlock_error_t,
 ) -> dlock_status_t {
-    let op = "dlock_cancel_new";
     // SAFETY: the caller's promise, see the header.
-    unsafe {
-        make(
-            op,
-            error,
-            || Out::required(out_cancel, "out_cancel", op),
-            |state, out| {
-                out.put(handle(state.cancel_new()?));
-                Ok(())
-            },
-        )
-    }
+    unsafe { make("dlock_cancel_new", (out_cancel, "out_cancel"), error, || Ok(()), |state, ()| state.cancel_new()) }
 }
 
 /// Ends every call that was given the token with DLOCK_CANCELLED, now and from now on. Callable from any thread.

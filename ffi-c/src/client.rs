@@ -8,9 +8,9 @@ use libdlock_bridge::{Handle, HandleKind};
 
 use crate::call::{ask, call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
-use crate::out::{Out, sized};
+use crate::out::sized;
 use crate::text::text;
-use crate::types::{dlock_client_options_t, dlock_client_t, handle, id, optional_id};
+use crate::types::{dlock_client_options_t, dlock_client_t, id, optional_id};
 
 /// No table of options is longer; what claims to be is a wild length.
 const OPTIONS_MAX: usize = 256;
@@ -32,12 +32,12 @@ pub unsafe extern "C" fn dlock_client_open(
     unsafe {
         make(
             op,
+            (out_client, "out_client"),
             error,
-            || Ok((Out::required(out_client, "out_client", op)?, Open::read(url, url_len, options, op)?)),
-            |state, (out, open)| {
+            || Open::read(url, url_len, options, op),
+            |state, open| {
                 let opening = ops::client_open(state, open.url, open.options, open.log);
-                out.put(handle(state.wait(state.with_cancel(open.cancel, opening), None)?));
-                Ok(())
+                state.wait(state.with_cancel(open.cancel, opening), None)
             },
         )
     }

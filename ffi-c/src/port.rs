@@ -8,7 +8,7 @@ use crate::call::{call, free, make};
 use crate::completion::dlock_completion_t;
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
 use crate::out::Out;
-use crate::types::{dlock_op_t, dlock_port_t, handle, id};
+use crate::types::{dlock_op_t, dlock_port_t, id};
 
 /// One call takes no more than this; the rest stays queued and the descriptor readable.
 const DRAIN_MAX: usize = 4096;
@@ -16,19 +16,8 @@ const DRAIN_MAX: usize = 4096;
 /// Makes a completion port.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dlock_port_new(out_port: *mut *mut dlock_port_t, error: *mut dlock_error_t) -> dlock_status_t {
-    let op = "dlock_port_new";
     // SAFETY: the caller's promise, see the header.
-    unsafe {
-        make(
-            op,
-            error,
-            || Out::required(out_port, "out_port", op),
-            |state, out| {
-                out.put(handle(state.port_new()?));
-                Ok(())
-            },
-        )
-    }
+    unsafe { make("dlock_port_new", (out_port, "out_port"), error, || Ok(()), |state, ()| state.port_new()) }
 }
 
 /// The port's descriptor, for poll(), epoll or an event loop: readable while there is something to drain. Never read from

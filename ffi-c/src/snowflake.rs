@@ -9,9 +9,9 @@ use libdlock_bridge::ops::{self, SnowflakeArgs};
 
 use crate::call::{ask, call, free, make};
 use crate::error::{dlock_error_t, dlock_status_t, refuse};
-use crate::out::{Out, sized, sized_out};
+use crate::out::{sized, sized_out};
 use crate::text;
-use crate::types::{handle, id};
+use crate::types::id;
 
 /// A generator of ids.
 pub struct dlock_snowflake_t(());
@@ -155,9 +155,9 @@ pub unsafe extern "C" fn dlock_snowflake_open(
     unsafe {
         make(
             op,
+            (out_snowflake, "out_snowflake"),
             error,
             || {
-                let out = Out::required(out_snowflake, "out_snowflake", op)?;
                 let mut args =
                     SnowflakeArgs { datacenter, worker, layout: None, borrow_ahead_ms: 0, start_wait_ms: None };
                 if !options.is_null() {
@@ -166,12 +166,9 @@ pub unsafe extern "C" fn dlock_snowflake_open(
                     args.borrow_ahead_ms = given.borrow_ahead_ms;
                     args.start_wait_ms = ops::given(given.start_wait_ms, -1);
                 }
-                Ok((out, args))
+                Ok(args)
             },
-            |state, (out, args)| {
-                out.put(handle(ops::snowflake_open(state, args)?));
-                Ok(())
-            },
+            ops::snowflake_open,
         )
     }
 }
