@@ -169,22 +169,27 @@ mod tests {
         assert_eq!(generation(), before);
     }
 
-    #[test]
-    fn threads_that_come_first_together_get_the_same_value() {
-        static VALUE: PerProcess<u32> = PerProcess::new();
-        assert_eq!(VALUE.get(), None);
-        let start = &std::sync::Barrier::new(8);
-        let seen: Vec<&u32> = std::thread::scope(|scope| {
+    /// The values that eight threads get at the same time; each gives its number.
+    fn of_eight_threads(get: impl Fn(u32) -> &'static u32 + Sync) -> Vec<&'static u32> {
+        let (start, get) = (&std::sync::Barrier::new(8), &get);
+        std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|n| {
                     scope.spawn(move || {
                         start.wait();
-                        VALUE.get_or_try_init(|_| Ok::<_, ()>(n)).unwrap()
+                        get(n)
                     })
                 })
                 .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
+        })
+    }
+
+    #[test]
+    fn threads_that_come_first_together_get_the_same_value() {
+        static VALUE: PerProcess<u32> = PerProcess::new();
+        assert_eq!(VALUE.get(), None);
+        let seen = of_eight_threads(|n| VALUE.get_or_try_init(|_| Ok::<_, ()>(n)).unwrap());
         assert!(seen.iter().all(|value| std::ptr::eq(*value, seen[0])));
         assert!(std::ptr::eq(VALUE.get().unwrap(), seen[0]));
         assert_eq!(VALUE.get_or_try_init(|_| Err(())), Ok(seen[0]), "made once");
@@ -195,18 +200,7 @@ mod tests {
         static VALUE: PerProcess<u32> = PerProcess::new();
         let first = VALUE.get_or_init(|| 100);
         assert_eq!(VALUE.replace(first, |_| Err(())), Err(()));
-        let start = &std::sync::Barrier::new(8);
-        let seen: Vec<&u32> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..8)
-                .map(|n| {
-                    scope.spawn(move || {
-                        start.wait();
-                        VALUE.replace(first, |_| Ok::<_, ()>(n)).unwrap()
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
+        let seen = of_eight_threads(|n| VALUE.replace(first, |_| Ok::<_, ()>(n)).unwrap());
         assert!(seen.iter().all(|value| std::ptr::eq(*value, seen[0])));
         assert_eq!((VALUE.get(), *first), (Some(seen[0]), 100));
     }
