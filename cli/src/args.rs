@@ -35,7 +35,7 @@ pub struct Args {
 /// Reads the command line.
 ///
 /// # Errors
-/// Those of clap, and its help.
+/// Errors of clap, one of which is its help.
 pub fn parse() -> Result<Args, clap::Error> {
     let is_negative = |word: OsString| matches!(word.as_encoded_bytes(), [b'-', b'0'..=b'9', ..]);
     let mut command = Args::command();

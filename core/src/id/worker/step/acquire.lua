@@ -48,8 +48,7 @@ for _, other in ipairs(expired) do
 end
 local lowest, ahead = next, nil
 -- In their order, until one is found that is not ahead.
-local function look(free)
-  local of = number(free)
+local function look(of)
   local last = of and number(redis.call('HGET', H, text(of)) or '0')
   if not last then
     return nil
@@ -61,7 +60,7 @@ local function look(free)
   return false
 end
 for _, free in ipairs(redis.call('ZRANGE', F, 0, PASSED_OVER - 1)) do
-  local goes_on = look(free)
+  local goes_on = look(number(free))
   if goes_on == nil then
     return redis.error_reply(NO_POOL)
   elseif not goes_on then
@@ -69,7 +68,7 @@ for _, free in ipairs(redis.call('ZRANGE', F, 0, PASSED_OVER - 1)) do
   end
 end
 for _, of in ipairs(freed) do
-  if look(text(of)) == nil then
+  if look(of) == nil then
     return redis.error_reply(NO_POOL)
   end
 end
